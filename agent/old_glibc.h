@@ -6,8 +6,7 @@
  * libdl into libc a new one. Their old versions are the same functions; a JVM has both libraries loaded where they are
  * libraries. Functions of a later glibc are made as system calls. tests/build/hardening_test.sh looks.
  */
-#ifndef NMTWATCH_AGENT_OLD_GLIBC_H
-#define NMTWATCH_AGENT_OLD_GLIBC_H
+#pragma once
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -45,6 +44,4 @@ OLD_LATER(pthread_condattr_setclock);
     ((int)syscall(SYS_newfstatat, (folder), (path), (status), (flags)))
 #define lstat(path, status) fstatat(AT_FDCWD, (path), (status), AT_SYMLINK_NOFOLLOW)
 #define gettid()            ((pid_t)syscall(SYS_gettid))
-#endif
-
 #endif

@@ -79,10 +79,9 @@ static int unknown_command(const char *name)
             least = distance(name, nearest->name);
         }
     if (nearest != NULL)
-        print_error("nmtwatch: unknown command '%s'; did you mean '%s'?\n", name, nearest->name);
-    else
-        print_error("nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
-    return EXIT_USAGE;
+        return print_failure(EXIT_USAGE, "nmtwatch: unknown command '%s'; did you mean '%s'?\n",
+                             name, nearest->name);
+    return print_failure(EXIT_USAGE, "nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
 }
 
 static void print_overview(FILE *out)
@@ -98,7 +97,6 @@ static void print_overview(FILE *out)
 static int print_verbs_json(void)
 {
     struct json_out out = {0};
-    size_t length;
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "verbs", '[');
     for (size_t i = 0; i < COMMANDS; i++) {
@@ -109,11 +107,7 @@ static int print_verbs_json(void)
     }
     json_out_end(&out, ']');
     json_out_end(&out, '}');
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
-    return line != NULL ? 0 : EXIT_IO;
+    return json_out_print(&out, stdout) ? 0 : EXIT_IO;
 }
 
 static int run_help(int argc, char **argv)
@@ -177,10 +171,9 @@ static int finish_output(const struct command *command, int code)
  * standard output. What was closed refuses writes then as well. */
 static void open_standard_files(void)
 {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    }
 }
 
 int main(int argc, char **argv)

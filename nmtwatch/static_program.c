@@ -1,5 +1,4 @@
-/*
- * What the static program (scripts/package/release.sh) has in place of a dynamic linker and of the name service
+/* What the static program (scripts/package/release.sh) has in place of a dynamic linker and of the name service
  * switch. It is linked into no other program; the objects of both are the same ones.
  *
  * A static glibc can load libraries and modules only of its own version: of another one they end the process.
@@ -8,7 +7,7 @@
  * numbers. The linker hands the calls of NAME to __wrap_NAME.
  */
 #include "nmtwatch/alert/http_post.h"
-#include "nmtwatch/serve/mhd.h"
+#include "nmtwatch/serve/web.h"
 
 #include <curl/curl.h>
 #include <dlfcn.h>

@@ -9,8 +9,7 @@
  *
  * Under the lock of the profile.
  */
-#ifndef AGENT_ALLOC_ALLOC_CLASSES_H
-#define AGENT_ALLOC_ALLOC_CLASSES_H
+#pragma once
 
 #include "agent/alloc/alloc_threads.h"
 #include "agent/json/json.h"
@@ -40,5 +39,3 @@ void alloc_classes_destroy(struct alloc_classes *classes);
 
 /* "[Ljava/lang/String;" -> "java.lang.String[]". Returns out. */
 char *alloc_class_java_name(const char *name, char *out, size_t size);
-
-#endif

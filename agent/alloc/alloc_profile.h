@@ -19,8 +19,7 @@
  * sample, thread_*: callbacks, on the Java thread that they are of. The others: drain thread, or the
  * holder of the lock of the commands.
  */
-#ifndef AGENT_ALLOC_ALLOC_PROFILE_H
-#define AGENT_ALLOC_ALLOC_PROFILE_H
+#pragma once
 
 #include "agent/dict/dictionary.h"
 #include "agent/jfr/jfr_writer.h"
@@ -92,5 +91,3 @@ void alloc_counts_json(const struct alloc_counts *counts, struct json *json);
  * ...} (docs/json.md); whole chunks only. */
 void alloc_profile_json(struct alloc_profile *profile, struct json *json, const char *name);
 void alloc_profile_destroy(struct alloc_profile *profile);
-
-#endif

@@ -13,8 +13,7 @@
  * Bounded: who finds no place has no exact bytes; that is counted. Under the lock of the profile;
  * no JVM is asked here.
  */
-#ifndef AGENT_ALLOC_ALLOC_THREADS_H
-#define AGENT_ALLOC_ALLOC_THREADS_H
+#pragma once
 
 #include "agent/alloc/weights.h"
 
@@ -75,5 +74,3 @@ bool exact_bytes_setup(JNIEnv *env);
 int64_t exact_bytes_own(JNIEnv *env);
 /* java_id: java.lang.Thread's. -1 when there is no such thread (any more). */
 int64_t exact_bytes_of(JNIEnv *env, int64_t java_id);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Pure.
  */
-#ifndef AGENT_ALLOC_WEIGHTS_H
-#define AGENT_ALLOC_WEIGHTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ void weight_sums_add(struct weight_sums *sums, int64_t size, int64_t interval_by
 void weight_sums_merge(struct weight_sums *into, const struct weight_sums *sums);
 double weight_sums_bytes(const struct weight_sums *sums, double calibration);
 double weight_sums_variance(const struct weight_sums *sums, double calibration);
-
-#endif

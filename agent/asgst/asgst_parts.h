@@ -2,8 +2,7 @@
  * asgst_parts: what the setup (asgst.c), the signal part (asgst_signal.c) and the watch over classes
  * (asgst_classes.c) share. Internal to agent/asgst.
  */
-#ifndef AGENT_ASGST_ASGST_PARTS_H
-#define AGENT_ASGST_ASGST_PARTS_H
+#pragma once
 
 #include "agent/asgst/asgst.h"
 
@@ -26,5 +25,3 @@ static inline bool asgst_is_ready(void)
 {
     return atomic_load_explicit(&asgst.ready, memory_order_acquire);
 }
-
-#endif

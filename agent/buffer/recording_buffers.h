@@ -7,8 +7,7 @@
  *
  * recording_buffer_claim, _commit: signal context. flush: drain thread.
  */
-#ifndef AGENT_BUFFER_RECORDING_BUFFERS_H
-#define AGENT_BUFFER_RECORDING_BUFFERS_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -70,5 +69,3 @@ struct recording_buffers {
     _Atomic int64_t dropped_busy, dropped_full, lost_on_write;
     struct recording_state state[RECORDING_BUFFERS];
 };
-
-#endif

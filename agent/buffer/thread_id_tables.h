@@ -9,8 +9,7 @@
  *
  * add: signal context, inside of calltrace_enter and _leave. The others: drain thread.
  */
-#ifndef AGENT_BUFFER_THREAD_ID_TABLES_H
-#define AGENT_BUFFER_THREAD_ID_TABLES_H
+#pragma once
 
 #include "agent/buffer/recording_buffers.h"
 
@@ -47,5 +46,3 @@ struct thread_id_tables {
     _Atomic int64_t missed;
     int *found; /* of collect: mapped, touched by as many ids as there are */
 };
-
-#endif

@@ -23,8 +23,7 @@
  * than those tests/agent/signal_symbols lists); a handler may interrupt another one of the same
  * thread at any instruction of them. The others: drain thread.
  */
-#ifndef AGENT_CALLTRACE_CALLTRACE_H
-#define AGENT_CALLTRACE_CALLTRACE_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 
@@ -88,5 +87,3 @@ struct calltrace_counts {
 };
 void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_counts *counts);
 void calltrace_destroy(struct calltrace_storage *storage);
-
-#endif

@@ -29,8 +29,7 @@
  * exchange of one entry, the handler's or the drain's. When all is copied the next level is the
  * present one, and the drain waits for those who are still in the old one.
  */
-#ifndef AGENT_CALLTRACE_CALLTRACE_LAYOUT_H
-#define AGENT_CALLTRACE_CALLTRACE_LAYOUT_H
+#pragma once
 
 #include "agent/calltrace/calltrace.h"
 #include "agent/mem/arena.h"
@@ -109,5 +108,3 @@ struct calltrace_storage {
     struct frame *unfolded;   /* CALLTRACE_DEPTH_MAX: the stack that is visited */
     bool shrunk;
 };
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Innermost first. Plain data; any context.
  */
-#ifndef AGENT_STACK_FRAME_H
-#define AGENT_STACK_FRAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ enum thread_state {
 #undef THREAD_STATE
     THREAD_STATE_COUNT,
 };
-
-#endif

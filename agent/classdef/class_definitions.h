@@ -17,8 +17,7 @@
  *
  * Callbacks: any thread. The others: drain thread, or commands while it waits.
  */
-#ifndef AGENT_CLASSDEF_CLASS_DEFINITIONS_H
-#define AGENT_CLASSDEF_CLASS_DEFINITIONS_H
+#pragma once
 
 #include "agent/classdef/family_table.h"
 #include "agent/sampling/sampler.h"
@@ -68,5 +67,3 @@ bool class_unload_listen(jvmtiEnv *jvmti, jvmtiExtensionEvent callback);
 
 /* The Klass * of a class by a local reference; 0: not known, now. Any thread; after layout_read. */
 uintptr_t class_klass(jclass class, const char *signature);
-
-#endif

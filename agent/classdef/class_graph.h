@@ -6,12 +6,11 @@
  *                              +-> the next
  *
  * Read through load.h at the offsets of `layout`: the agent's own JVM, or another one
- * (nmtwatch/observe/loaded_methods.h). The JVM goes on meanwhile: classes that come or go during the walk
+ * (nmtwatch/observe/loaded_methods.c). The JVM goes on meanwhile: classes that come or go during the walk
  * may be counted or not, and a list that leads nowhere any more is left. Lists are bounded: one may be a
  * circle. Nothing is written, no thread is stopped. Not in a signal handler.
  */
-#ifndef AGENT_CLASSDEF_CLASS_GRAPH_H
-#define AGENT_CLASSDEF_CLASS_GRAPH_H
+#pragma once
 
 #include "analyzers/classes/normalize.h"
 
@@ -50,5 +49,3 @@ bool class_graph_walk(struct loaded_methods *out, struct loaded_families *famili
                       size_t error_size);
 /* As people know it. False: it is no class. */
 bool class_graph_name(uintptr_t klass, char out[CLASS_NAME_MAX]);
-
-#endif

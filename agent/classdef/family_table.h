@@ -12,8 +12,7 @@
  * Rows are mapped ahead and touched as they are used: 280 bytes a family. Not thread-safe: the
  * owner locks. No call waits for anything.
  */
-#ifndef AGENT_CLASSDEF_FAMILY_TABLE_H
-#define AGENT_CLASSDEF_FAMILY_TABLE_H
+#pragma once
 
 #include "analyzers/classes/normalize.h"
 
@@ -57,5 +56,3 @@ const struct family_row *family_table_grown(struct family_table *table, int64_t 
 /* Once a chunk. Returns how many families lost their row. */
 uint32_t family_table_fold(struct family_table *table);
 void family_table_destroy(struct family_table *table);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * context_read: signal context.
  */
-#ifndef AGENT_CONTEXT_CONTEXT_H
-#define AGENT_CONTEXT_CONTEXT_H
+#pragma once
 
 #include "agent/context/nmtagent_context.h"
 #include "agent/dict/dictionary.h"
@@ -61,5 +60,3 @@ enum context_result { CONTEXT_NONE, CONTEXT_READ, CONTEXT_TORN };
 enum context_result context_read(struct context_record *out);
 /* ThreadEnd: gives this thread's record back. */
 void context_thread_ended(void);
-
-#endif

@@ -11,8 +11,7 @@
  * Pure: no file, clock or allocation, so that `nmtwatch profile` checks what it sends with the very
  * parser that reads it. Setup context.
  */
-#ifndef AGENT_CONTROL_AGENT_OPTIONS_H
-#define AGENT_CONTROL_AGENT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const char *agent_option_name(enum agent_option option);
 const char *agent_option_meaning(enum agent_option option);
 const char *agent_option_default(enum agent_option option);
 enum agent_option_type agent_option_type(enum agent_option option);
-
-#endif

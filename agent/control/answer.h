@@ -10,8 +10,7 @@
  * The text belongs to component CONTROL; the stream itself is a few hundred bytes of the C library
  * for as long as the answer lives. Commands' thread.
  */
-#ifndef AGENT_CONTROL_ANSWER_H
-#define AGENT_CONTROL_ANSWER_H
+#pragma once
 
 #include "agent/json/json.h"
 
@@ -36,5 +35,3 @@ __attribute__((format(printf, 2, 3))) void answer_refuse(struct answer *answer, 
 /* To the file, or, when path is "", to the JVM's standard error. False with a sentence. */
 bool answer_send(struct answer *answer, const char *path, char *error, size_t error_size);
 void answer_end(struct answer *answer);
-
-#endif

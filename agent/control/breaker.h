@@ -19,8 +19,7 @@
  * One step at each call and never back: who reads the recording sees each of them. Pure; drain
  * thread. breaker_apply carries out what it says.
  */
-#ifndef AGENT_CONTROL_BREAKER_H
-#define AGENT_CONTROL_BREAKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void breaker_init(struct breaker *breaker, const struct breaker_limits *limits);
 /* True when the state has changed: by one step. */
 bool breaker_judge(struct breaker *breaker, const struct breaker_input *input);
 const char *breaker_state_name(enum breaker_state state);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * What it came to stays to be seen until the next start.
  */
-#ifndef AGENT_CONTROL_BREAKER_APPLY_H
-#define AGENT_CONTROL_BREAKER_APPLY_H
+#pragma once
 
 #include "agent/control/breaker.h"
 #include "agent/control/recording.h"
@@ -29,5 +28,3 @@ struct breaker_view {
 };
 /* Any thread. */
 void breaker_apply_view(struct breaker_view *view);
-
-#endif

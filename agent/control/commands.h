@@ -6,8 +6,7 @@
  * One lock keeps commands apart. The end of the JVM waits for a command in progress, for a bounded
  * time: a JVM that wants to exit does exit. Any Java thread; blocking.
  */
-#ifndef AGENT_CONTROL_COMMANDS_H
-#define AGENT_CONTROL_COMMANDS_H
+#pragma once
 
 #include <jvmti.h>
 
@@ -22,5 +21,3 @@ enum commands_answered commands_run(const char *text, JNIEnv *env);
 /* Refuses whatever is asked. */
 enum commands_answered commands_refuse(const char *text, const char *sentence);
 void commands_vm_death(JNIEnv *env);
-
-#endif

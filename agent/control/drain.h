@@ -5,8 +5,7 @@
  * A daemon thread of the JVM (it asks JVMTI for names). drain_lock keeps it from the recording
  * while a command works on it.
  */
-#ifndef AGENT_CONTROL_DRAIN_H
-#define AGENT_CONTROL_DRAIN_H
+#pragma once
 
 #include "agent/control/recording.h"
 
@@ -18,5 +17,3 @@ void drain_lock(struct drain *drain);
 void drain_unlock(struct drain *drain);
 /* Returns when the thread has ended. */
 void drain_stop(struct drain *drain);
-
-#endif

@@ -12,8 +12,7 @@
  * Compiled into the agent, which looks when it starts, and into nmtwatch (jvm/agent_leftovers).
  * Whoever removes: opens what leftovers_each shows, asks leftover_is_dead, unlinks.
  */
-#ifndef AGENT_CONTROL_LEFTOVERS_H
-#define AGENT_CONTROL_LEFTOVERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int leftovers_each(int folder_fd, leftovers_visit_fn *visit, void *context);
 bool leftover_is_dead(int fd, int folder_fd, const char *name);
 /* This user's, in a folder of this process's. */
 int leftovers_remove_own(const char *folder);
-
-#endif

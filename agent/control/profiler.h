@@ -7,8 +7,7 @@
  * the host: what fails is reported in the answer, counted, and the profiler stays stopped or goes
  * on with less.
  */
-#ifndef AGENT_CONTROL_PROFILER_H
-#define AGENT_CONTROL_PROFILER_H
+#pragma once
 
 #include "agent/control/agent_options.h"
 #include "agent/json/json.h"
@@ -57,5 +56,3 @@ void profiler_gc_finished(void);
 void profiler_thread_start(JNIEnv *env, jthread thread);
 void profiler_thread_end(JNIEnv *env);
 void profiler_vm_death(JNIEnv *env);
-
-#endif

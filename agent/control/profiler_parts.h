@@ -4,8 +4,7 @@
  *
  * Parts are NULL while they are not there; callbacks see them only inside the gate.
  */
-#ifndef AGENT_CONTROL_PROFILER_PARTS_H
-#define AGENT_CONTROL_PROFILER_PARTS_H
+#pragma once
 
 #include "agent/alloc/alloc_profile.h"
 #include "agent/control/profiler.h"
@@ -81,5 +80,3 @@ extern struct profiler profiler;
 
 /* Resident memory of the process, from /proc/self/statm; 0 when it cannot be read. */
 int64_t profiler_rss(void);
-
-#endif

@@ -9,8 +9,7 @@
  * /tmp full or read-only, the agent works as before. Setup, drain thread and commands, one at a
  * time.
  */
-#ifndef AGENT_CONTROL_PUBLISHED_H
-#define AGENT_CONTROL_PUBLISHED_H
+#pragma once
 
 #include "agent/classdef/class_graph.h"
 #include "agent/control/breaker.h"
@@ -25,5 +24,3 @@ void published_breaker(enum breaker_state state, const char *reason);
 /* NULL: not counted. Families where there are some. */
 void published_methods(const struct loaded_methods *methods);
 void published_end(void);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Drain thread only (or the holder of the lock of the commands while no drain thread runs).
  */
-#ifndef AGENT_CONTROL_RECORDING_H
-#define AGENT_CONTROL_RECORDING_H
+#pragma once
 
 #include "agent/alloc/alloc_profile.h"
 #include "agent/classdef/class_definitions.h"
@@ -93,5 +92,3 @@ bool recording_is_interrupted(const struct recording *recording);
 /* Any thread: counters may be a moment apart while handlers count. */
 void recording_counts(const struct recording *recording, struct recording_counts *counts);
 void recording_destroy(struct recording *recording);
-
-#endif

@@ -2,8 +2,7 @@
  * wire_formats: what goes between the agent and nmtwatch beside the option string (agent_options.h):
  * answers, and the totals that the agent publishes.
  */
-#ifndef AGENT_CONTROL_WIRE_FORMATS_H
-#define AGENT_CONTROL_WIRE_FORMATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline uint64_t published_checksum(const struct published *published)
         hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * Any thread but signal handlers, except dictionary_find, which allocates nothing and is
  * signal-safe.
  */
-#ifndef AGENT_DICT_DICTIONARY_H
-#define AGENT_DICT_DICTIONARY_H
+#pragma once
 
 #include "agent/mem/mem.h"
 
@@ -99,5 +98,3 @@ static inline bool dictionary_is_text(const struct dictionary_text *entry, uint6
     return entry->hash == hash && entry->length == length &&
            memcmp(entry->bytes, text, length) == 0;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Signal context; every load is guarded.
  */
-#ifndef AGENT_HOTSPOT_CODE_CACHE_H
-#define AGENT_HOTSPOT_CODE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct code_blob {
 
 bool code_cache_contains(uintptr_t pc);
 bool code_cache_find(uintptr_t pc, struct code_blob *blob);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Setup context; the counters any.
  */
-#ifndef AGENT_HOTSPOT_FAULTS_H
-#define AGENT_HOTSPOT_FAULTS_H
+#pragma once
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -61,5 +60,3 @@ extern fault_handler *const faults_handlers[FAULT_LEVELS];
 
 /* The first instruction of each load is the load. Zero: the fault at pc is none of ours. */
 uintptr_t guarded_load_resume(uintptr_t pc);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * frame_cache_use: setup context, while no thread walks. The others: signal context; every load is guarded.
  */
-#ifndef AGENT_HOTSPOT_FRAME_CACHE_H
-#define AGENT_HOTSPOT_FRAME_CACHE_H
+#pragma once
 
 #include "agent/hotspot/scopes.h"
 
@@ -45,5 +44,3 @@ bool frame_cache_find(uintptr_t pc, struct cached_call *out);
 /* frames[]: as scopes_at has found them for a call that pc returns to, in blob. */
 void frame_cache_keep(uintptr_t pc, const struct code_blob *blob, const struct walked_frame *frames,
                       int count, int16_t level);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Filled once at setup and constant from then on: any context.
  */
-#ifndef AGENT_HOTSPOT_LAYOUT_H
-#define AGENT_HOTSPOT_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool layout_code_cache(uintptr_t *low, uintptr_t *high);
 /* Where a symbol that libjvm exports lies in the process that load.h reads; 0: it exports no such.
  * layout_here.c looks in this process, nmtwatch/observe in another. Setup context. */
 uintptr_t libjvm_symbol(const char *name);
-
-#endif

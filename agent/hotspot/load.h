@@ -8,8 +8,7 @@
  *
  * Signal context.
  */
-#ifndef AGENT_HOTSPOT_LOAD_H
-#define AGENT_HOTSPOT_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ static inline uintptr_t load_pointer(uintptr_t address)
 {
     return (uintptr_t)load_u64(address, 0);
 }
-
-#endif

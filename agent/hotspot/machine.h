@@ -9,8 +9,7 @@
  *
  * Signal context; every load is guarded.
  */
-#ifndef AGENT_HOTSPOT_MACHINE_H
-#define AGENT_HOTSPOT_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ enum frame_part frame_part_at(const struct code_blob *blob, uintptr_t pc);
 bool frame_part_made(const struct code_blob *blob, uintptr_t pc);
 /* Whether the caller's fp has been stored in a frame that is whole. */
 bool frame_part_holds_fp(const struct code_blob *blob, uintptr_t pc);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * safepoints_find: setup context, after layout_read. safepoints_count: signal context.
  */
-#ifndef AGENT_HOTSPOT_SAFEPOINTS_H
-#define AGENT_HOTSPOT_SAFEPOINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool safepoints_count(uint64_t *out);
 /* Where another of those counters (of 32 characters at most) is, for load_u64; 0: there is none. Setup
  * context, after layout_read. */
 uintptr_t jvm_counter_find(const char *name);
-
-#endif

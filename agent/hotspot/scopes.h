@@ -7,8 +7,7 @@
  *
  * Signal context; every load is guarded.
  */
-#ifndef AGENT_HOTSPOT_SCOPES_H
-#define AGENT_HOTSPOT_SCOPES_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 #include "agent/hotspot/code_cache.h"
@@ -47,5 +46,3 @@ bool method_is_plausible(uintptr_t method);
 bool method_is_native(uintptr_t method);
 /* The index of a bytecode by its address; 0 where that is not in the method's code. */
 int32_t method_bci(uintptr_t method, uintptr_t bcp);
-
-#endif

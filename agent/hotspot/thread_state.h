@@ -11,8 +11,7 @@
  *
  * Signal context; every load guarded.
  */
-#ifndef AGENT_HOTSPOT_THREAD_STATE_H
-#define AGENT_HOTSPOT_THREAD_STATE_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 #include "agent/hotspot/machine.h"
@@ -23,5 +22,3 @@
  * THREAD_RUNNABLE also where it waits for something that has no name of its own: a lock of the VM,
  * a safepoint, the initialization of a class. */
 enum thread_state thread_state(uintptr_t thread, const struct registers *registers);
-
-#endif

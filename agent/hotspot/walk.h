@@ -11,8 +11,7 @@
  * Signal context. Every load is guarded; a walk that finds something it does not understand ends
  * with the frames it has and says why.
  */
-#ifndef AGENT_HOTSPOT_WALK_H
-#define AGENT_HOTSPOT_WALK_H
+#pragma once
 
 #include "agent/hotspot/scopes.h"
 
@@ -47,5 +46,3 @@ int walk_java_from_call(const struct walk_start *start, struct walked_frame *out
 /* From the thread's last Java frame, wherever it is now. */
 int walk_java_from_anchor(uintptr_t thread, struct walked_frame *out, int max,
                           enum walk_code *code);
-
-#endif

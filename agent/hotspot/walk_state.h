@@ -2,8 +2,7 @@
  * walk_state: a walk under way, as its parts share it. Internal to agent/hotspot; signal context,
  * every load guarded. Who calls whom: walk.c -> topmost.c -> return_address.c.
  */
-#ifndef AGENT_HOTSPOT_WALK_STATE_H
-#define AGENT_HOTSPOT_WALK_STATE_H
+#pragma once
 
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
@@ -126,5 +125,3 @@ enum walk_step topmost_find_caller(struct walk_state *walk, int words);
 bool topmost_leave_record(struct walk_state *walk);
 /* In the interpreter, without a frame of it: a method is being entered, and is put here. */
 enum walk_step topmost_interpreted(struct walk_state *walk);
-
-#endif

@@ -17,8 +17,7 @@
  * Errors: one sentence; what belongs to the chunk does nothing and returns false from then on, and
  * the chunk is lost. chunk_file_begin tries again. Drain thread only.
  */
-#ifndef AGENT_JFR_CHUNK_FILE_H
-#define AGENT_JFR_CHUNK_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ const char *chunk_file_error(const struct chunk_file *file);      /* NULL while 
 const char *chunk_file_last_error(const struct chunk_file *file); /* also of a chunk before */
 /* A chunk that was not published is forgotten. */
 void chunk_file_close(struct chunk_file *file);
-
-#endif

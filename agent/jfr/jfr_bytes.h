@@ -4,8 +4,7 @@
  * Running out of memory is remembered (failed) and nothing more is taken: the caller asks once, at the
  * end. Ownership: free with jfr_bytes_free. Drain thread only.
  */
-#ifndef AGENT_JFR_JFR_BYTES_H
-#define AGENT_JFR_JFR_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ static inline uint8_t *jfr_put_padded(uint8_t *out, uint32_t value, int width)
     *out++ = (uint8_t)value;
     return out;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The header is that of jfr_metadata.h. Checkpoints form a chain: the header names the last, each the one before.
  */
-#ifndef AGENT_JFR_JFR_INTERNAL_H
-#define AGENT_JFR_JFR_INTERNAL_H
+#pragma once
 
 #include "agent/jfr/chunk_file.h"
 #include "agent/jfr/jfr_bytes.h"
@@ -59,5 +58,3 @@ void jfr_pools_begin(struct jfr_writer *writer);
 /* Writes what waits in the pools. */
 bool jfr_pools_end(struct jfr_writer *writer);
 void jfr_pools_free(struct jfr_writer *writer);
-
-#endif

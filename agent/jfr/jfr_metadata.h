@@ -21,8 +21,7 @@
  *
  * Big endian. Not in a signal handler.
  */
-#ifndef AGENT_JFR_JFR_METADATA_H
-#define AGENT_JFR_JFR_METADATA_H
+#pragma once
 
 #include "agent/jfr/jfr_bytes.h"
 
@@ -80,5 +79,3 @@ struct jfr_type_table {
  * are identifiers, unlike each other, with the given name as the label. */
 void jfr_metadata_append(struct jfr_bytes *bytes, const struct jfr_type_table *table, uint32_t salt,
                          int64_t ticks, const char *const *tags, int tag_count);
-
-#endif

@@ -7,8 +7,7 @@
  * the next chunk. So the six types with such pools change their type id from chunk to chunk, and
  * differ between recordings: jfr_pool_type_id. All other ids are the enumerators. Any context.
  */
-#ifndef AGENT_JFR_JFR_TYPES_H
-#define AGENT_JFR_JFR_TYPES_H
+#pragma once
 
 #include "agent/jfr/jfr_metadata.h"
 #include "agent/mem/mem.h"
@@ -46,5 +45,3 @@ static inline int64_t jfr_now_ticks(void)
 {
     return jfr_clock_ticks(clock_now_ns());
 }
-
-#endif

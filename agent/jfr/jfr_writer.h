@@ -16,8 +16,7 @@
  * jfr_chunk_begin tries again; the host is unharmed.
  * Drain thread only, but for jfr_encode_sample: signal context.
  */
-#ifndef AGENT_JFR_JFR_WRITER_H
-#define AGENT_JFR_JFR_WRITER_H
+#pragma once
 
 #include "agent/calltrace/calltrace.h"
 #include "agent/context/context.h"
@@ -130,5 +129,3 @@ struct jfr_counts {
 };
 void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts);
 void jfr_destroy(struct jfr_writer *writer);
-
-#endif

@@ -7,8 +7,7 @@
  * JVM's (modified UTF-8): they come out as UTF-8, what is no character as U+FFFD. Writing is
  * unchecked: the stream's owner knows (control/answer.h). Commands' thread.
  */
-#ifndef AGENT_JSON_JSON_H
-#define AGENT_JSON_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void json_null(struct json *json, const char *name);
 void json_int_if(struct json *json, const char *name, int64_t value, bool known);
 /* Null where it is empty. */
 void json_text_or_null(struct json *json, const char *name, const char *text);
-
-#endif

@@ -20,8 +20,7 @@
  * held over JNI calls by the drain thread alone; callbacks wait for it in native code, for which no
  * safepoint waits.
  */
-#ifndef AGENT_LIVE_LIVE_OBJECTS_H
-#define AGENT_LIVE_LIVE_OBJECTS_H
+#pragma once
 
 #include "agent/calltrace/calltrace.h"
 #include "agent/sampling/sampler.h"
@@ -79,5 +78,3 @@ void live_objects_counts(struct live_objects *live, struct live_counts *counts);
 void live_objects_json(struct live_objects *live, struct json *json, const char *name);
 /* Gives all references back. */
 void live_objects_destroy(struct live_objects *live, JNIEnv *env);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Not thread-safe: the owner locks.
  */
-#ifndef AGENT_LIVE_LIVE_SITES_H
-#define AGENT_LIVE_LIVE_SITES_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 
@@ -46,5 +45,3 @@ void live_sites_release(struct live_sites *sites, uint16_t number);
 struct live_site *live_sites_at(struct live_sites *sites, uint16_t number);
 int live_sites_count(const struct live_sites *sites);
 void live_sites_destroy(struct live_sites *sites);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Internal to agent/mem. Any thread, never in a signal handler.
  */
-#ifndef AGENT_MEM_ACCOUNT_H
-#define AGENT_MEM_ACCOUNT_H
+#pragma once
 
 #include "agent/mem/mem.h"
 #include MACHINE_COUNTER /* agent/mem/<architecture>/counter.h: account_add, account_is_above ... */
@@ -276,5 +275,3 @@ static inline void site_count(uint32_t site, int64_t bytes, int64_t blocks)
 }
 /* Stores the present state, which mem_diff_sites subtracts. */
 void site_baseline(void);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * arena_alloc, arena_at: signal-safe, lock-free, any thread. The others: drain thread only.
  */
-#ifndef AGENT_MEM_ARENA_H
-#define AGENT_MEM_ARENA_H
+#pragma once
 
 #include "agent/mem/mem.h"
 
@@ -86,5 +85,3 @@ static inline void *arena_at(const struct arena *arena, uint32_t reference)
     return arena->chunks[reference >> ARENA_OFFSET_BITS] +
            (size_t)(reference & ((1u << ARENA_OFFSET_BITS) - 1)) * 8;
 }
-
-#endif

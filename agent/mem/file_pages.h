@@ -10,8 +10,7 @@
  *
  * Internal to agent/mem but for file_pages_look. Any thread, never in a signal handler.
  */
-#ifndef AGENT_MEM_FILE_PAGES_H
-#define AGENT_MEM_FILE_PAGES_H
+#pragma once
 
 #include "agent/mem/mem.h"
 
@@ -50,5 +49,3 @@ void libraries_count_own(void);
  * agent's. */
 void libraries_look(struct libraries *before);
 void libraries_count_new(const struct libraries *before);
-
-#endif

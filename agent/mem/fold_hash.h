@@ -10,8 +10,7 @@
  * Equal hashes are no proof of equal bytes: callers compare. Any context; inline, so that files of
  * signal context reach no other symbol than memcpy by it.
  */
-#ifndef AGENT_MEM_FOLD_HASH_H
-#define AGENT_MEM_FOLD_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline uint64_t fold_hash(const void *bytes, size_t length, uint64_t seed
     hash = fold_multiply(length ^ UINT64_C(0xE7037ED1A0B428DB), hash);
     return hash != 0 ? hash : 1;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * enter, leave: signal context. wait: one thread at a time, not in a handler.
  */
-#ifndef AGENT_MEM_HANDLERS_H
-#define AGENT_MEM_HANDLERS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline void handlers_wait(struct handlers *handlers)
     while (atomic_load(&handlers->inside[epoch % 2]) != 0)
         usleep(20);
 }
-
-#endif

@@ -23,8 +23,7 @@
  * Calling context: mem_alloc/mem_free/mem_map: any thread, never in a signal handler.
  * arena_alloc: signal-safe and lock-free as long as the arena has room (see arena.h).
  */
-#ifndef AGENT_MEM_MEM_H
-#define AGENT_MEM_MEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ static inline int64_t clock_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
-
-#endif

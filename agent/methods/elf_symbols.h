@@ -11,8 +11,7 @@
  *
  * Blocking, drain thread. Component NATIVE_SYMBOLS, for the time of a question.
  */
-#ifndef AGENT_METHODS_ELF_SYMBOLS_H
-#define AGENT_METHODS_ELF_SYMBOLS_H
+#pragma once
 
 #include "agent/methods/symbol_name.h"
 
@@ -45,5 +44,3 @@ void elf_symbols_find(int fd, const struct elf_table *table, struct elf_function
                       size_t count);
 /* Cut at ELF_SYMBOL_MAX - 1. False: empty, or not to be read. */
 bool elf_symbols_name(int fd, uint64_t name_offset, char name[ELF_SYMBOL_MAX]);
-
-#endif

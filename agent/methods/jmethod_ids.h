@@ -30,8 +30,7 @@
  *
  * Calling context: JVMTI callbacks and drain thread; the counters are atomic.
  */
-#ifndef AGENT_METHODS_JMETHOD_IDS_H
-#define AGENT_METHODS_JMETHOD_IDS_H
+#pragma once
 
 #include <jvmti.h>
 #include <stdbool.h>
@@ -122,5 +121,3 @@ struct lazy_ids *lazy_ids_create(jvmtiEnv *jvmti, struct jmethod_ids *ids);
 /* unnamed_frames: met so far. A few times a second. */
 void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames);
 void lazy_ids_destroy(struct lazy_ids *lazy);
-
-#endif

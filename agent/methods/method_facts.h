@@ -8,8 +8,7 @@
  *
  * Drain thread.
  */
-#ifndef AGENT_METHODS_METHOD_FACTS_H
-#define AGENT_METHODS_METHOD_FACTS_H
+#pragma once
 
 #include <jvmti.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned
 /* The line of a bytecode index; 0: before the first entry. */
 int line_table_line(const struct line_table *table, int32_t bci);
 void line_table_destroy(struct line_table *table);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Drain thread only.
  */
-#ifndef AGENT_METHODS_METHOD_MAP_H
-#define AGENT_METHODS_METHOD_MAP_H
+#pragma once
 
 #include "agent/dict/dictionary.h"
 #include "agent/methods/seen_methods.h"
@@ -82,5 +81,3 @@ struct method_map_counts {
 };
 void method_map_counts(const struct method_map *map, struct method_map_counts *counts);
 void method_map_destroy(struct method_map *map);
-
-#endif

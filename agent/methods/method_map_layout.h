@@ -3,8 +3,7 @@
  * method_map_entries.c (the table, and its move to fresh dictionaries). Internal to agent/methods.
  * Drain thread.
  */
-#ifndef AGENT_METHODS_METHOD_MAP_LAYOUT_H
-#define AGENT_METHODS_METHOD_MAP_LAYOUT_H
+#pragma once
 
 #include "agent/methods/method_map.h"
 #include "agent/methods/native_symbols.h"
@@ -69,5 +68,3 @@ struct entry *entry_add(struct method_map *map, uintptr_t value, enum method_kin
 void entry_destroy(struct method_map *map, struct entry *entry);
 /* On failure all stays as it is; longer chains are slower, not wrong. */
 void entries_resize(struct method_map *map, uint32_t bucket_count);
-
-#endif

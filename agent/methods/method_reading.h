@@ -11,8 +11,7 @@
  *
  * Signal context.
  */
-#ifndef AGENT_METHODS_METHOD_READING_H
-#define AGENT_METHODS_METHOD_READING_H
+#pragma once
 
 #include "agent/mem/fold_hash.h"
 
@@ -95,5 +94,3 @@ static inline uint32_t method_class_hash(const char *name, size_t length)
     }
     return (uint32_t)hash;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Drain thread; blocking (the linker's lock, files).
  */
-#ifndef AGENT_METHODS_NATIVE_SYMBOLS_H
-#define AGENT_METHODS_NATIVE_SYMBOLS_H
+#pragma once
 
 #include "agent/methods/elf_symbols.h"
 
@@ -48,5 +47,3 @@ void native_symbols_name(struct native_symbols *symbols, const struct native_pla
  * were. */
 void native_symbols_rest(struct native_symbols *symbols);
 void native_symbols_destroy(struct native_symbols *symbols);
-
-#endif

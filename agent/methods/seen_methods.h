@@ -39,8 +39,7 @@
  * frame belongs into a stack put there. class_loaded, class_unloaded: any thread but in a handler.
  * The others: drain thread (or setup).
  */
-#ifndef AGENT_METHODS_SEEN_METHODS_H
-#define AGENT_METHODS_SEEN_METHODS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ struct seen_methods_counts {
 /* Any thread. */
 void seen_methods_counts(const struct seen_methods *seen, struct seen_methods_counts *counts);
 void seen_methods_destroy(struct seen_methods *seen);
-
-#endif

@@ -28,8 +28,7 @@
  *
  * Internal to agent/methods.
  */
-#ifndef AGENT_METHODS_SEEN_METHODS_LAYOUT_H
-#define AGENT_METHODS_SEEN_METHODS_LAYOUT_H
+#pragma once
 
 #include "agent/mem/fold_hash.h"
 #include "agent/mem/handlers.h"
@@ -146,5 +145,3 @@ static inline void seen_count(_Atomic int64_t *counter, int64_t by)
     /* Relaxed: a counter orders nothing. */
     atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
-
-#endif

@@ -6,12 +6,9 @@
  * are left out. Names that are not understood (operators, local classes) stay unchanged: never
  * guessed. Pure, allocates nothing; any context.
  */
-#ifndef AGENT_METHODS_SYMBOL_NAME_H
-#define AGENT_METHODS_SYMBOL_NAME_H
+#pragma once
 
 #include <stddef.h>
 
 /* Always ends with a NUL; a name that does not fit is cut. */
 void symbol_name(const char *symbol, char *out, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * opendir would allocate 32 KB that belong to no component, each second. Not in a signal handler.
  */
-#ifndef AGENT_SAMPLING_PROC_NUMBERS_H
-#define AGENT_SAMPLING_PROC_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool proc_numbers_open(struct proc_numbers *numbers, const char *folder);
 /* The next number, -1 at the end. Entries that are no numbers are left out. */
 int proc_numbers_next(struct proc_numbers *numbers);
 void proc_numbers_close(struct proc_numbers *numbers);
-
-#endif

@@ -10,8 +10,7 @@
  * the buffers are flushed, the old table is written out. Events of handlers that came in between
  * are flushed too; their stacks lie in the new table, so that one is peeked at as well.
  */
-#ifndef AGENT_SAMPLING_SAMPLER_H
-#define AGENT_SAMPLING_SAMPLER_H
+#pragma once
 
 #include "agent/buffer/recording_buffers.h"
 #include "agent/buffer/thread_id_tables.h"
@@ -75,5 +74,3 @@ bool sampler_here_begin(struct sampler *sampler, JNIEnv *env, bool stack,
                         struct sampler_here *here);
 /* length: of the event in here->out; 0: none. */
 void sampler_here_end(struct sampler *sampler, const struct sampler_here *here, size_t length);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * sigprof_install, _release: setup. The handler itself is in threads_signal.c.
  */
-#ifndef AGENT_SAMPLING_SIGPROF_H
-#define AGENT_SAMPLING_SIGPROF_H
+#pragma once
 
 #include "agent/sampling/thread_registry.h"
 
@@ -85,5 +84,3 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out);
 /* thread_address: what the calling thread has under the key. False: there is no such key; only
  * threads that reported their JNIEnv themselves are known as Java threads then. */
 bool jvm_key_find(int64_t thread_address, pthread_key_t *key);
-
-#endif

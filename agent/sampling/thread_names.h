@@ -11,8 +11,7 @@
  *
  * On a Java thread in the live phase; not under a lock that callbacks take.
  */
-#ifndef AGENT_SAMPLING_THREAD_NAMES_H
-#define AGENT_SAMPLING_THREAD_NAMES_H
+#pragma once
 
 #include "agent/sampling/threads.h" /* THREAD_NAME_BYTES */
 
@@ -47,5 +46,3 @@ int64_t thread_names_own_address(struct thread_names *names);
  * calling thread's. */
 typedef void thread_names_visit_fn(void *context, JNIEnv *jni, jthread thread, const void *env);
 void thread_names_each(struct thread_names *names, thread_names_visit_fn *visit, void *context);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * registry_find: signal context (threads_signal.c). The others: under the lock.
  */
-#ifndef AGENT_SAMPLING_THREAD_REGISTRY_H
-#define AGENT_SAMPLING_THREAD_REGISTRY_H
+#pragma once
 
 #include "agent/mem/handlers.h"
 #include "agent/sampling/timers.h"
@@ -99,5 +98,3 @@ const struct ended_thread *ended_threads_find(const struct ended_threads *ended,
 /* A chunk has been written. */
 void ended_threads_turn(struct ended_threads *ended);
 void ended_threads_clear(struct ended_threads *ended);
-
-#endif

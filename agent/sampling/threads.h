@@ -7,8 +7,7 @@
  *
  * threads_self: signal context. The others: JVMTI callbacks and drain thread.
  */
-#ifndef AGENT_SAMPLING_THREADS_H
-#define AGENT_SAMPLING_THREADS_H
+#pragma once
 
 #include <jvmti.h>
 #include <stdbool.h>
@@ -100,5 +99,3 @@ bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_th
 /* Another time between two rounds; false: there are none. */
 bool threads_set_wall(struct threads *threads, int64_t interval_ns);
 void threads_stop_wall(struct threads *threads);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * threads_state: what threads.c and threads_describe.c share. Internal to agent/sampling.
  */
-#ifndef AGENT_SAMPLING_THREADS_STATE_H
-#define AGENT_SAMPLING_THREADS_STATE_H
+#pragma once
 
 #include "agent/sampling/thread_registry.h"
 #include "agent/sampling/thread_names.h"
@@ -26,5 +25,3 @@ struct threads {
     bool handler_replaced;
     struct ended_threads ended;
 };
-
-#endif

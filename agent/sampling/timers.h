@@ -4,8 +4,7 @@
  * perf uses one file descriptor a thread; at most half of those that were free at timers_open are
  * used, and further threads get posix timers. Not signal-safe; under the lock of struct threads.
  */
-#ifndef AGENT_SAMPLING_TIMERS_H
-#define AGENT_SAMPLING_TIMERS_H
+#pragma once
 
 #include "agent/sampling/threads.h"
 
@@ -53,5 +52,3 @@ void timer_forget_in_child(struct timer *timer);
 void timers_pause(const struct timers *timers, bool pause);
 /* Stops the itimer. */
 void timers_close(struct timers *timers);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Setup context.
  */
-#ifndef AGENT_SAMPLING_WALL_H
-#define AGENT_SAMPLING_WALL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int64_t wall_signals(const struct wall *wall);
 void wall_stop(struct wall *wall);
 /* In a forked child, where the thread is not. */
 void wall_forget_in_child(struct wall *wall);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Signal context.
  */
-#ifndef AGENT_STACK_CALL_FRAME_H
-#define AGENT_STACK_CALL_FRAME_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ struct call_frame {
 #define CALL_FRAME_BASE_OTHER UINT64_MAX
 /* False: there is none, or one we do not understand. A signal's frame is such. */
 bool call_frame_describe(uintptr_t pc, struct call_frame *frame);
-
-#endif

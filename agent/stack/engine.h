@@ -9,8 +9,7 @@
  * engine_setup: once, at start, may allocate. walk: signal context: no malloc, no lock, no stdio,
  * no JVMTI; errno is saved by the caller.
  */
-#ifndef AGENT_STACK_ENGINE_H
-#define AGENT_STACK_ENGINE_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 
@@ -79,5 +78,3 @@ static inline size_t signal_stack_left(const void *ucontext)
         return SIZE_MAX;
     return here - low;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * engine_parts: what the setup (engine.c) and the signal handler (engine_signal.c)
  * of the two engines share. Internal to agent/stack.
  */
-#ifndef AGENT_STACK_ENGINE_PARTS_H
-#define AGENT_STACK_ENGINE_PARTS_H
+#pragma once
 
 #include "agent/methods/seen_methods.h"
 #include "agent/stack/engine.h"
@@ -59,7 +58,5 @@ int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code 
 bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
 int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
 void compare_end(void);
-
-#endif
 
 #endif

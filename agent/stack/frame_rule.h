@@ -13,8 +13,7 @@
  *
  * frame_rule_of: signal context. Lock-free.
  */
-#ifndef AGENT_STACK_FRAME_RULE_H
-#define AGENT_STACK_FRAME_RULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ static inline uintptr_t frame_rule_return(struct frame_rule rule, uintptr_t cfa)
 struct frame_rule frame_rule_of(uintptr_t pc);
 /* Any thread. */
 void frame_rules_forget(void);
-
-#endif

@@ -11,8 +11,7 @@
  * Optional at run time: without libunwind-x86_64.so.8 or -aarch64 (package libunwind8) or glibc 2.35 there are
  * no native frames, and status says so.
  */
-#ifndef AGENT_STACK_NATIVE_H
-#define AGENT_STACK_NATIVE_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 
@@ -54,5 +53,3 @@ void native_set_code_cache(uintptr_t low, uintptr_t high);
  * Drain thread, or setup when that is not running.
  */
 void unwind_tables_release(void);
-
-#endif

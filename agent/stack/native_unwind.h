@@ -9,8 +9,7 @@
  *
  * Internal to agent/stack.
  */
-#ifndef AGENT_STACK_NATIVE_UNWIND_H
-#define AGENT_STACK_NATIVE_UNWIND_H
+#pragma once
 
 #include "agent/stack/call_frame.h"
 #include "agent/stack/native.h"
@@ -40,6 +39,4 @@ extern struct native_unwind native_unwind;
 int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max);
 /* The accessors, signal context. */
 void native_fill_accessors(struct native_accessors *accessors);
-#endif
-
 #endif

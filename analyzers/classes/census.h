@@ -21,8 +21,7 @@
  * counted as folded. Names are copied; one longer than EVENT_NAME_MAX is cut in a row. Calling
  * context: one thread per census.
  */
-#ifndef ANALYZERS_CLASSES_CENSUS_H
-#define ANALYZERS_CLASSES_CENSUS_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/parse/span.h"
@@ -71,5 +70,3 @@ void census_add_loaders(struct census *census, const struct loader_row *rows, in
 /* Complete lines of a class-load log; *text is left with the incomplete tail. Returns how many
  * lines named a class. */
 int64_t census_add_log(struct census *census, struct span *text);
-
-#endif

@@ -4,8 +4,7 @@
  * A row says how the names look, who makes them, why they grow and what to change. Ids are the ids
  * of the contract and never change. First match wins. No state: any thread, any time.
  */
-#ifndef ANALYZERS_CLASSES_FAMILY_H
-#define ANALYZERS_CLASSES_FAMILY_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -112,5 +111,3 @@ struct definer definer_find(const char *const labels[], int depth);
  * class is one of, or the JDK made it for that code (a lambda, a proxy). Class loaders (".*Loader.")
  * only carry it out. class_name: readable. The index of a label; -1: there is no Java frame. */
 int definer_call_site(const char *const labels[], int depth, const char *class_name);
-
-#endif

@@ -13,8 +13,7 @@
  * Memory: 24 bytes for each row of the first histogram, at most 65 536 of them, and 95 KB; while a
  * histogram is read 600 bytes more for each of its rows. One thread.
  */
-#ifndef ANALYZERS_CLASSES_HEAP_CENSUS_H
-#define ANALYZERS_CLASSES_HEAP_CENSUS_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/parse/span.h"
@@ -41,5 +40,3 @@ int histogram_growing(const struct histogram_event *event, int *indices, int max
  * buffer that it promoted to and of a humongous object's region. They grow with what is promoted, by less than it.
  * From JDK 19 on fillers have classes of their own, which are no rows. */
 bool heap_class_may_be_filler(int jdk_major, const char *name);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Types beyond LOADER_TABLE_TYPES_MAX are in the totals only. Any thread.
  */
-#ifndef ANALYZERS_CLASSES_LOADER_TABLE_H
-#define ANALYZERS_CLASSES_LOADER_TABLE_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/parse/class_tables.h"
@@ -67,5 +66,3 @@ enum parse_result loader_table_parse(struct loader_table *table, struct span tex
 enum parse_result loader_table_parse_jmap(struct loader_table *table, struct span text,
                                           struct loader_leak *leak);
 void loader_table_free(struct loader_table *table);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Cost: one pass, no allocation, about 130 ns a name. Calling context: any thread.
  */
-#ifndef ANALYZERS_CLASSES_NORMALIZE_H
-#define ANALYZERS_CLASSES_NORMALIZE_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -90,5 +89,3 @@ size_t class_name_readable(const char *name, char out[CLASS_NAME_MAX]);
 bool class_name_is_hidden(const char *readable);
 /* readable: of class_name_readable. Returns the length. */
 size_t class_family(const char *readable, size_t length, char out[CLASS_FAMILY_MAX]);
-
-#endif

@@ -8,8 +8,7 @@
  * Open addressing, linear probing, at most half full; an entry leaves only in a sweep and does not
  * move before. Calling context: one thread per table.
  */
-#ifndef ANALYZERS_CLASSES_STEM_TABLE_H
-#define ANALYZERS_CLASSES_STEM_TABLE_H
+#pragma once
 
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/normalize.h"
@@ -147,5 +146,3 @@ void stem_destroy(struct stem *stem); /* NULL is fine */
 
 /* 64 well mixed bits. */
 uint64_t stem_hash(struct span text);
-
-#endif

@@ -16,8 +16,7 @@
  * room; what they had stays counted in a fold per known family and one for all others. Calling
  * context: one thread.
  */
-#ifndef ANALYZERS_CLASSLOG_CLASS_ROWS_H
-#define ANALYZERS_CLASSLOG_CLASS_ROWS_H
+#pragma once
 
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/model/event.h"
@@ -146,5 +145,3 @@ struct class_family {
  * that is in none of them. Returns how many, -1 when out of memory. */
 int class_rows_pick(const struct class_rows *rows, const struct time_line *time,
                     struct class_family *picked, int max, struct class_family *other);
-
-#endif

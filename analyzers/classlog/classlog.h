@@ -10,8 +10,7 @@
  *
  * Calling context: one thread a log. The text is never kept.
  */
-#ifndef ANALYZERS_CLASSLOG_CLASSLOG_H
-#define ANALYZERS_CLASSLOG_CLASSLOG_H
+#pragma once
 
 #include "analyzers/classlog/class_rows.h"
 #include "analyzers/parse/class_log.h"
@@ -57,5 +56,3 @@ enum classlog_clock classlog_clock(const struct classlog *log);
 const struct time_line *classlog_time(const struct classlog *log);
 /* Since the beginning. */
 int64_t classlog_span_ms(const struct classlog *log);
-
-#endif

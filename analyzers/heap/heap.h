@@ -33,8 +33,7 @@
  * Two threads may scan, each its own heap_scan and part of the dump, once the classes are known.
  * All lengths of the dump are distrusted: what does not fit is skipped and counted.
  */
-#ifndef ANALYZERS_HEAP_HEAP_H
-#define ANALYZERS_HEAP_HEAP_H
+#pragma once
 
 #include "analyzers/heap/object_ids.h"
 
@@ -373,5 +372,3 @@ static inline bool heap_row_next(struct heap_row *row)
             row->soft = true;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* heap_internal: what the files of the heap module share. */
-#ifndef ANALYZERS_HEAP_HEAP_INTERNAL_H
-#define ANALYZERS_HEAP_HEAP_INTERNAL_H
+#pragma once
 
 #include "analyzers/heap/heap.h"
 
@@ -91,5 +90,3 @@ static inline uint32_t heap_inner_slot(const struct heap *heap, uint32_t node)
 {
     return heap_rank(heap->inner, heap->inner_rank, node);
 }
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Pure; one thread. The texts belong to the struct.
  */
-#ifndef ANALYZERS_HEAP_HOLDERS_H
-#define ANALYZERS_HEAP_HOLDERS_H
+#pragma once
 
 #include "analyzers/heap/retained.h"
 #include "analyzers/heap/walk.h"
@@ -137,5 +136,3 @@ int holder_cause_count(void);
 const struct holder_cause *holder_cause(int row);
 /* The first row that fits the path, -1. path: "ROOT > STEP > STEP ..." */
 int holder_cause_of(const char *path);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Pure; one thread. The texts belong to the struct.
  */
-#ifndef ANALYZERS_HEAP_HOLDERS_BASELINE_H
-#define ANALYZERS_HEAP_HOLDERS_BASELINE_H
+#pragma once
 
 #include "analyzers/heap/holders.h"
 
@@ -47,5 +46,3 @@ void holders_baseline_free(struct holders_baseline *baseline);
 
 /* The cause of a path, or the step to cut at, or its root: its name in tables. */
 const char *holder_path_words(const struct holder_path *path);
-
-#endif

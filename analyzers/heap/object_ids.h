@@ -17,8 +17,7 @@
  * of them: a limit of regions is given, and beyond it object_ids_add says so. Any thread may add
  * and find; the rest is for one.
  */
-#ifndef ANALYZERS_HEAP_OBJECT_IDS_H
-#define ANALYZERS_HEAP_OBJECT_IDS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ struct id_table {
 bool id_table_put(struct id_table *table, uint64_t id, uint32_t number);
 uint32_t id_table_get(const struct id_table *table, uint64_t id); /* ID_TABLE_NONE */
 void id_table_free(struct id_table *table);
-
-#endif

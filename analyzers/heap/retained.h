@@ -16,8 +16,7 @@
  * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: two
  * bits a node, and four bytes for each node of the second kind.
  */
-#ifndef ANALYZERS_HEAP_RETAINED_H
-#define ANALYZERS_HEAP_RETAINED_H
+#pragma once
 
 #include "analyzers/heap/walk.h"
 
@@ -50,5 +49,3 @@ bool retained_among(const struct retained *retained, uint64_t least_id, uint64_t
 void retained_weigh(struct retained *retained, const struct heap_object *object);
 bool retained_sum(struct retained *retained);
 void retained_destroy(struct retained *retained);
-
-#endif

@@ -12,8 +12,7 @@
  * parents: from where each inner node was first reached: a node, or ROOT_OF(heap, root). Such a walk
  * asks for paths and marks inner nodes only. One thread a walk; several walks of one heap may run.
  */
-#ifndef ANALYZERS_HEAP_WALK_H
-#define ANALYZERS_HEAP_WALK_H
+#pragma once
 
 #include "analyzers/heap/heap_internal.h"
 
@@ -79,5 +78,3 @@ void walk_hidden_roots(struct walk *walk);
 bool walk_run(struct walk *walk);
 /* Goes on through soft references. */
 bool walk_run_soft(struct walk *walk);
-
-#endif

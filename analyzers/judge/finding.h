@@ -5,8 +5,7 @@
  * rows of findings.def. A finding is small: its texts and its evidence are in an arena (texts.h) of its maker,
  * and live as long as that. It may be copied by value; finding_copy is for who keeps it longer. Any thread.
  */
-#ifndef ANALYZERS_JUDGE_FINDING_H
-#define ANALYZERS_JUDGE_FINDING_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/model/texts.h"
@@ -112,5 +111,3 @@ const struct threshold_row *threshold_row(enum threshold which);
 void thresholds_default(struct thresholds *thresholds);
 /* THRESHOLD_COUNT when there is no such key. */
 enum threshold threshold_from_key(const char *key);
-
-#endif

@@ -15,8 +15,7 @@
  * Deterministic: no clock, no file, no environment; equal events and thresholds give equal alerts.
  * Memory is bounded, whatever is fed. Calling context: one thread per judge.
  */
-#ifndef ANALYZERS_JUDGE_JUDGE_H
-#define ANALYZERS_JUDGE_JUDGE_H
+#pragma once
 
 #include "analyzers/judge/finding.h"
 #include "analyzers/model/event.h"
@@ -151,5 +150,3 @@ struct name_owner {
 
 /* The text of an EVENT_NOTE. */
 void name_owner_note(char *out, size_t size, const struct name_owner *owner);
-
-#endif

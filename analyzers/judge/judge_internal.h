@@ -3,8 +3,7 @@
  * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families), judge_heap.c
  * (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
  */
-#ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
-#define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "analyzers/trend/verdict.h"
@@ -207,5 +206,3 @@ void judge_growth_destroy(struct judge *judge);
 void judge_memory_sample(struct judge *judge, const struct sample *sample);
 void judge_memory_baseline(struct judge *judge);
 void judge_agent_sample(struct judge *judge, const struct sample *sample);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Likewise the step of the agent's circuit breaker. Bytes are committed ones. Pure; any thread.
  */
-#ifndef ANALYZERS_JUDGE_LEVEL_H
-#define ANALYZERS_JUDGE_LEVEL_H
+#pragma once
 
 #include "analyzers/judge/finding.h"
 
@@ -98,5 +97,3 @@ struct check_result {
 /* The result is all zero, or one of before, whose texts are freed. */
 void check_jvm(const struct check_input *input, struct check_result *result);
 void check_result_free(struct check_result *result);
-
-#endif

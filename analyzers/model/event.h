@@ -11,8 +11,7 @@
  * Ownership: plain data; `rows` of `names`, `loaders`, `histogram`, `callers` and `methods` point to
  * memory of the event's maker and are valid during the call that passes it on.
  */
-#ifndef ANALYZERS_MODEL_EVENT_H
-#define ANALYZERS_MODEL_EVENT_H
+#pragma once
 
 #include "analyzers/parse/nmt_row.h"
 
@@ -264,5 +263,3 @@ struct event {
         char text[512]; /* NOTE, GONE */
     };
 };
-
-#endif

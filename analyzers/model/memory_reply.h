@@ -4,8 +4,7 @@
  *
  * Used where a JVM is asked and where saved replies are read. Any thread.
  */
-#ifndef ANALYZERS_MODEL_MEMORY_REPLY_H
-#define ANALYZERS_MODEL_MEMORY_REPLY_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/parse/metaspace.h"
@@ -37,5 +36,3 @@ void memory_reply_read(struct span reply, bool asked_nmt, struct sample *sample,
 /* Totals and categories. Unknown categories go to `extra`; returns how many found no room there. */
 int sample_add_nmt(struct sample *sample, const struct nmt_summary *summary);
 void sample_add_metaspace(struct sample *sample, const struct metaspace *metaspace);
-
-#endif

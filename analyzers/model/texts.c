@@ -68,6 +68,15 @@ void text_add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+bool text_error(char *error, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
 #define FIRST_BYTES 2048
 
 bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes)

@@ -6,8 +6,7 @@
  * All zero is an empty one. Texts stay where they are until texts_free. One thread. And the one way in
  * which an array of malloc's grows (array_room).
  */
-#ifndef ANALYZERS_MODEL_TEXTS_H
-#define ANALYZERS_MODEL_TEXTS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,11 +27,12 @@ const char *texts_format(struct texts *texts, const char *format, va_list argume
 /* Appends to a text of at most size bytes, cut where it is too long. */
 void text_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Why something failed, cut to size bytes. False, for `return text_error(error, size, "...")`. */
+bool text_error(char *error, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Empty again, and ready for use. */
 void texts_free(struct texts *texts);
 
 /* Room for `wanted` elements of so many bytes; array: the address of the pointer to them. False when out of memory:
  * all is as it was. */
 bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes);
-
-#endif

@@ -4,8 +4,7 @@
  * 1 KB = 1024 bytes and 1 MB = 1024 KB, as the JVM itself prints and takes them (-Xmx64m).
  * Texts come back by value: printf("%s", units_bytes(n).text). No locale. Any thread.
  */
-#ifndef ANALYZERS_MODEL_UNITS_H
-#define ANALYZERS_MODEL_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct units_text units_clock(int64_t ms);        /* since the start: "0:01:23" 
 /* A figure whose key carries its unit: ("growth_bytes", n) -> "12.3 MB"; no known unit: a count. */
 struct units_text units_figure(const char *key, int64_t number);
 struct units_text units_real_figure(const char *key, double number); /* one or two decimals */
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Mappings count by committed bytes. Plain data, no ownership; any thread.
  */
-#ifndef ANALYZERS_NATIVE_CALL_SITE_GROUP_H
-#define ANALYZERS_NATIVE_CALL_SITE_GROUP_H
+#pragma once
 
 #include "analyzers/native/internal.h"
 #include "analyzers/parse/nmt_detail.h"
@@ -130,5 +129,3 @@ struct explained {
 };
 
 void explain_internal(struct explained *out, const struct explained_facts *facts);
-
-#endif

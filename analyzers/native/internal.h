@@ -13,8 +13,7 @@
  * Class is not added: it also holds the classes themselves, which class-metaspace-growth judges.
  * Source: docs/internals/measurements.md. Any thread.
  */
-#ifndef ANALYZERS_NATIVE_INTERNAL_H
-#define ANALYZERS_NATIVE_INTERNAL_H
+#pragma once
 
 #include "analyzers/model/event.h"
 
@@ -74,5 +73,3 @@ struct jmethodid_cost jmethodid_cost_counted(int jdk_major, struct jmethodid_loa
 void jmethodid_cost_add(struct jmethodid_cost *cost, const struct jmethodid_cost *further);
 int64_t jmethodid_loaded_bytes(const struct jmethodid_cost *cost);
 int64_t jmethodid_kept_bytes(const struct jmethodid_cost *cost);
-
-#endif

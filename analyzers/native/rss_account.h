@@ -22,8 +22,7 @@
  *
  * Plain data, no ownership but the names it copies. Any thread.
  */
-#ifndef ANALYZERS_NATIVE_RSS_ACCOUNT_H
-#define ANALYZERS_NATIVE_RSS_ACCOUNT_H
+#pragma once
 
 #include "analyzers/parse/nmt_summary.h"
 #include "analyzers/parse/proc_text.h"
@@ -89,5 +88,3 @@ int64_t rss_growth_outside_nmt(const struct rss_account *now, const struct rss_a
 
 const char *rss_kind_key(enum rss_kind kind);
 const char *rss_kind_what(enum rss_kind kind);
-
-#endif

@@ -16,8 +16,7 @@
  * most of them for what precedes the name: analyzers/classlog/classlog.c recognises a head it has
  * seen.
  */
-#ifndef ANALYZERS_PARSE_CLASS_LOG_H
-#define ANALYZERS_PARSE_CLASS_LOG_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -54,5 +53,3 @@ bool class_log_next(struct span *rest, struct class_log_line *line);
 
 /* "2026-11-20T21:58:28.943+0000" -> milliseconds since the Unix epoch, -1 for anything else. */
 int64_t class_log_wall_ms(struct span text);
-
-#endif

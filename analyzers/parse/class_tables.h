@@ -8,8 +8,7 @@
  * Lists of names have no end mark: a text cut between two lines looks like a shorter list; one cut
  * inside a line is PARSE_INCOMPLETE.
  */
-#ifndef ANALYZERS_PARSE_CLASS_TABLES_H
-#define ANALYZERS_PARSE_CLASS_TABLES_H
+#pragma once
 
 #include "analyzers/parse/jcmd_reply.h"
 
@@ -185,5 +184,3 @@ bool methods_table_is_heading(struct span line);
 /* Reads what stands in front of the rows. False: there is no heading. */
 bool methods_table_begin(struct methods_table *table, struct span text);
 bool methods_table_next(struct methods_table *table, struct methods_row *row);
-
-#endif

@@ -12,8 +12,7 @@
  * system does not limit HS_ERR_UNLIMITED. Bytes throughout. Reading ends at the next error file in
  * the text. Spans point into the text, nothing is allocated. Any thread.
  */
-#ifndef ANALYZERS_PARSE_HS_ERR_H
-#define ANALYZERS_PARSE_HS_ERR_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -84,5 +83,3 @@ bool hs_err_is_head(struct span line);
 bool hs_err_is_section(struct span line);
 /* Reads text from its front to the next head, or to its end; any text is read. */
 void hs_err_read(struct hs_err *file, struct span text);
-
-#endif

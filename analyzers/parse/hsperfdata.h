@@ -20,8 +20,7 @@
  * The view borrows the image. A counter found in one image may be read from a fresh image of the
  * same file (same process): its offset stays. Any thread.
  */
-#ifndef ANALYZERS_PARSE_HSPERFDATA_H
-#define ANALYZERS_PARSE_HSPERFDATA_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -66,5 +65,3 @@ bool hsperfdata_number(const struct hsperfdata *view, const struct hsperfdata_en
 /* Up to its NUL. */
 bool hsperfdata_string(const struct hsperfdata *view, const struct hsperfdata_entry *entry,
                        struct span *value);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Spans point into the text. Any thread.
  */
-#ifndef ANALYZERS_PARSE_JCMD_REPLY_H
-#define ANALYZERS_PARSE_JCMD_REPLY_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -80,5 +79,3 @@ void line_cursor_give_back(struct line_cursor *lines, struct span line);
 void line_cursor_count_unknown(struct line_cursor *lines, struct span line);
 /* Ends the walk at a line; always false, to be returned by the reader's _next. */
 bool line_cursor_stop(struct line_cursor *lines, struct span line, enum parse_result result);
-
-#endif

@@ -8,8 +8,7 @@
  * A text without the usage and virtual-space sections is malformed; one that ends before the
  * settings is incomplete, with what was read so far in the struct. Any thread.
  */
-#ifndef ANALYZERS_PARSE_METASPACE_H
-#define ANALYZERS_PARSE_METASPACE_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -33,5 +32,3 @@ enum parse_result metaspace_parse(struct metaspace *metaspace, struct span text,
 /* False, and *value untouched, when missing. */
 bool metaspace_get(const struct metaspace *metaspace, enum metaspace_field field, int64_t *value);
 const char *metaspace_field_key(enum metaspace_field field);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Frames of mappings are skipped. Allocates nothing, spans point into the text. Any thread.
  */
-#ifndef ANALYZERS_PARSE_NMT_DETAIL_H
-#define ANALYZERS_PARSE_NMT_DETAIL_H
+#pragma once
 
 #include "analyzers/parse/nmt_row.h"
 #include "analyzers/parse/jcmd_reply.h"
@@ -72,5 +71,3 @@ void nmt_detail_begin(struct nmt_detail *detail, struct span text);
 /* True: detail->item says whether site or region was filled. False at the end: see lines.result
  * (PARSE_MALFORMED: neither sites nor a memory map) and omitted_sites. */
 bool nmt_detail_next(struct nmt_detail *detail);
-
-#endif

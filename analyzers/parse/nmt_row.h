@@ -11,8 +11,7 @@
  * A value that was not printed is missing, not zero; a delta that was not printed is zero, because
  * a JVM leaves zero deltas out. Any thread.
  */
-#ifndef ANALYZERS_PARSE_NMT_ROW_H
-#define ANALYZERS_PARSE_NMT_ROW_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -61,5 +60,3 @@ bool nmt_row_read_amounts(struct nmt_row *row, struct span text, int64_t *unit_b
 /* A line below a category or below the total. False, and the row untouched, when it is not
  * understood. *section is NMT_SECTION_NONE before the first line of a row. */
 bool nmt_row_read_line(struct nmt_row *row, enum nmt_section *section, struct span line);
-
-#endif

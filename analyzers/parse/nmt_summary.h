@@ -15,8 +15,7 @@
  *
  * Ownership: plain data of about 26 KiB; names point into the text. Any thread.
  */
-#ifndef ANALYZERS_PARSE_NMT_SUMMARY_H
-#define ANALYZERS_PARSE_NMT_SUMMARY_H
+#pragma once
 
 #include "analyzers/parse/nmt_row.h"
 
@@ -78,5 +77,3 @@ struct nmt_total_check {
     int64_t tolerance_bytes;
 };
 struct nmt_total_check nmt_summary_check_total(const struct nmt_summary *summary);
-
-#endif

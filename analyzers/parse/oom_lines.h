@@ -11,8 +11,7 @@
  * The last kind of error in the text is the one the process ended with; each is counted. Plain data.
  * Any thread.
  */
-#ifndef ANALYZERS_PARSE_OOM_LINES_H
-#define ANALYZERS_PARSE_OOM_LINES_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -91,5 +90,3 @@ struct oom_killer {
 
 bool oom_killer_is_line(struct span line);
 void oom_killer_read(struct oom_killer *report, struct span text);
-
-#endif

@@ -5,8 +5,7 @@
  * does not come before the end); on failure the struct is not to be used. Spans point into the
  * text. Any thread.
  */
-#ifndef ANALYZERS_PARSE_PROC_TEXT_H
-#define ANALYZERS_PARSE_PROC_TEXT_H
+#pragma once
 
 #include "analyzers/parse/jcmd_reply.h"
 #include "analyzers/parse/span.h"
@@ -124,5 +123,3 @@ struct smaps {
 void smaps_begin(struct smaps *smaps, struct span text);
 /* False at the end; see lines.result. A text whose first line is no mapping is PARSE_MALFORMED. */
 bool smaps_next(struct smaps *smaps, struct smaps_mapping *mapping);
-
-#endif

@@ -9,12 +9,9 @@
  *
  * Pure, in place, any bytes, one pass over each word.
  */
-#ifndef ANALYZERS_PARSE_REDACT_H
-#define ANALYZERS_PARSE_REDACT_H
+#pragma once
 
 #include <stddef.h>
 
 /* Returns the new length, never more than length. *count is raised by the number of replacements. */
 size_t redact(char *text, size_t length, int *count);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Calling context: any thread. No errno, no locale.
  */
-#ifndef ANALYZERS_PARSE_SPAN_H
-#define ANALYZERS_PARSE_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,5 +124,3 @@ bool whole_size_take(struct span *text, int64_t *bytes);
 /* The size behind `flag` ("-Xmx", "-XX:MaxMetaspaceSize="), which begins the text or stands behind
  * a blank or a quote; of several the last, as for the JVM. */
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes);
-
-#endif

@@ -12,8 +12,7 @@
  * part. Lines before the first heading are part of nothing and counted. Spans point into the text,
  * nothing is allocated. Any thread.
  */
-#ifndef ANALYZERS_PARSE_TEXT_KIND_H
-#define ANALYZERS_PARSE_TEXT_KIND_H
+#pragma once
 
 #include "analyzers/parse/jcmd_reply.h"
 #include "analyzers/parse/span.h"
@@ -63,5 +62,3 @@ struct looks_like {
 
 /* text: the file, or its first bytes, as it is. */
 struct looks_like looks_like(struct span text);
-
-#endif

@@ -13,8 +13,7 @@
  * Columns are found by the names in the heading; a row of top is known without it. Of several rows
  * with Java the largest counts. Plain data, -1 for what is not said. Any thread.
  */
-#ifndef ANALYZERS_PARSE_TOOL_TABLES_H
-#define ANALYZERS_PARSE_TOOL_TABLES_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 #include "analyzers/parse/jcmd_reply.h"
@@ -127,5 +126,3 @@ struct mat_table {
 bool mat_table_is_heading(struct span line);
 void mat_table_begin(struct mat_table *table, struct span text);
 bool mat_table_next(struct mat_table *table, struct mat_row *row);
-
-#endif

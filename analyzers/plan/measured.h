@@ -9,8 +9,7 @@
  *
  * Bytes; -1: not known. Pure; plain data; any thread.
  */
-#ifndef ANALYZERS_PLAN_MEASURED_H
-#define ANALYZERS_PLAN_MEASURED_H
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "analyzers/native/internal.h"
@@ -78,5 +77,3 @@ void plan_measure_rates(struct plan_measured *measured, const struct plan_sample
 void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now);
 /* Fills input that was not given with what was measured. */
 void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Bytes; -1: not known. Pure; plain data; any thread.
  */
-#ifndef ANALYZERS_PLAN_PLAN_H
-#define ANALYZERS_PLAN_PLAN_H
+#pragma once
 
 #include "analyzers/native/internal.h"
 #include "analyzers/plan/sizing.h"
@@ -72,5 +71,3 @@ struct plan {
 /* input: checked. measured may be NULL. */
 void plan_make(struct plan *plan, const struct plan_input *input,
                const struct plan_measured *measured);
-
-#endif

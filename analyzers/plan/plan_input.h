@@ -6,8 +6,7 @@
  *
  * Plain data; any thread. Numbers are doubles: counts are whole and below 10^11, hence exact.
  */
-#ifndef ANALYZERS_PLAN_PLAN_INPUT_H
-#define ANALYZERS_PLAN_PLAN_INPUT_H
+#pragma once
 
 #include "analyzers/plan/suitability.h"
 
@@ -110,5 +109,3 @@ struct plan_range plan_documented(enum plan_component component, enum suitabilit
 void plan_component_formulas(enum plan_component component, const struct plan_input *input,
                              int64_t classes, int64_t jmethod_ids_bytes, int64_t *documented,
                              int64_t *expected);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Bytes; -1: not known. Pure; plain data; any thread.
  */
-#ifndef ANALYZERS_PLAN_SIZING_H
-#define ANALYZERS_PLAN_SIZING_H
+#pragma once
 
 #include "analyzers/plan/measured.h"
 
@@ -83,5 +82,3 @@ struct class_cost class_cost(int jdk_major, struct class_load load);
 /* What -XX:MaxMetaspaceSize bounds. */
 int64_t class_cost_metaspace(const struct class_cost *cost);
 int64_t class_cost_total(const struct class_cost *cost);
-
-#endif

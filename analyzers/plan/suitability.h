@@ -16,8 +16,7 @@
  *
  * Pure; any thread.
  */
-#ifndef ANALYZERS_PLAN_SUITABILITY_H
-#define ANALYZERS_PLAN_SUITABILITY_H
+#pragma once
 
 #include "analyzers/judge/level.h"
 
@@ -83,5 +82,3 @@ struct suitability_verdict {
         costs_reason[200]; /* "": it is the same verdict, or the number of classes did not decide */
 };
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict);
-
-#endif

@@ -17,8 +17,7 @@
  * No interval is narrower than the quantum the values come in. These intervals cover the noise
  * within a run: two runs of the same program differ by more. Pure; any thread.
  */
-#ifndef ANALYZERS_SOAK_ESTIMATE_H
-#define ANALYZERS_SOAK_ESTIMATE_H
+#pragma once
 
 #include "analyzers/model/event.h"
 
@@ -147,5 +146,3 @@ struct budget_outcome budget_judge_slope(const struct budget *budget, struct est
                                          int64_t span_ms);
 /* For HEIGHT and GROWTH. */
 struct budget_outcome budget_judge_amount(const struct budget *budget, bool known, double value);
-
-#endif

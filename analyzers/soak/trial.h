@@ -9,8 +9,7 @@
  *
  * Memory: about 40 series of 32 KB at most, beside their verdicts. One thread.
  */
-#ifndef ANALYZERS_SOAK_TRIAL_H
-#define ANALYZERS_SOAK_TRIAL_H
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "analyzers/soak/estimate.h"
@@ -88,5 +87,3 @@ const struct points *trial_points(const struct trial *trial, enum soak_series se
 int64_t trial_last_ms(const struct trial *trial);
 /* -1: warm-up had not ended. */
 int64_t trial_baseline_ms(const struct trial *trial);
-
-#endif

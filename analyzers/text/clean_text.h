@@ -16,8 +16,7 @@
  * done is borrowed: it has to outlive the clean one. Memory: up to three times the text and 40
  * bytes a line. No state. Any thread.
  */
-#ifndef ANALYZERS_TEXT_CLEAN_TEXT_H
-#define ANALYZERS_TEXT_CLEAN_TEXT_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -49,5 +48,3 @@ void clean_text_free(struct clean_text *clean);
 
 /* "a timestamp in front of each line; colours of a terminal": at most size bytes; empty: nothing */
 void clean_text_words(const struct clean_text *clean, char *words, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* text_lines: a text as lines while it is being cleaned. Internal to analyzers/text. */
-#ifndef ANALYZERS_TEXT_TEXT_LINES_H
-#define ANALYZERS_TEXT_TEXT_LINES_H
+#pragma once
 
 #include "analyzers/text/clean_text.h"
 
@@ -39,5 +38,3 @@ bool wraps_take(struct text_lines *lines);
 bool json_take(struct text_lines *lines);
 /* The text begins with such a value. */
 bool json_holds_texts(struct span text);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Pure.
  */
-#ifndef ANALYZERS_TREND_CURVE_FIT_H
-#define ANALYZERS_TREND_CURVE_FIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ double curve_fit_sag(const struct curve_fit *curve_fit, double t);
  * curve? */
 bool curve_fit_may_be_plateau(const struct curve_fit *curve_fit, const double *x, const double *y,
                               int n, double c);
-
-#endif

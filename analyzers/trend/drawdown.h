@@ -16,8 +16,7 @@
  *
  * O(1) amortised, 1.4 KB. Plain data; any thread that owns it.
  */
-#ifndef ANALYZERS_TREND_DRAWDOWN_H
-#define ANALYZERS_TREND_DRAWDOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void drawdown_add(struct drawdown *drawdown, int64_t ms, double value);
 double drawdown_width_ms(const struct drawdown *drawdown, int i);
 /* The scale whose averages are about width_ms long (the next longer one). */
 const struct drawdown_scale *drawdown_at(const struct drawdown *drawdown, double width_ms);
-
-#endif

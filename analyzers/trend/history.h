@@ -22,8 +22,7 @@
  *
  * One thread.
  */
-#ifndef ANALYZERS_TREND_HISTORY_H
-#define ANALYZERS_TREND_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ struct despike {
 /* True: *out is the sample two before this one. */
 bool despike_push(struct despike *despike, const struct despike_point *in,
                   struct despike_point *out);
-
-#endif

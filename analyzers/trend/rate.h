@@ -9,8 +9,7 @@
  *
  * Plain data, no ownership; any thread that owns it.
  */
-#ifndef ANALYZERS_TREND_RATE_H
-#define ANALYZERS_TREND_RATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void warmup_init(struct warmup *warmup, int64_t asked_s, int64_t max_s, int64_t 
                  int64_t uptime_ms);
 /* classes_loaded < 0: not known. True exactly once: now it is over. */
 bool warmup_add(struct warmup *warmup, int64_t ms, int64_t classes_loaded);
-
-#endif

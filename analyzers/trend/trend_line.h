@@ -27,8 +27,7 @@
  *
  * Pure, no allocation; about 10 us at 40 points.
  */
-#ifndef ANALYZERS_TREND_TREND_LINE_H
-#define ANALYZERS_TREND_TREND_LINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -141,5 +140,3 @@ bool drift_measure(const double *x, const double *y, int n, double quantum, doub
  * predicted. */
 bool drift_may_end(const struct drift *drift, const double *x, const double *y, int n,
                    double start_up);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Deterministic: no clock, no randomness. Calling context: one thread a verdict.
  */
-#ifndef ANALYZERS_TREND_VERDICT_H
-#define ANALYZERS_TREND_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -150,5 +149,3 @@ enum growth_alarm_change { GROWTH_ALARM_NONE, GROWTH_ALARM_RAISED, GROWTH_ALARM_
 void growth_alarm_init(struct growth_alarm *alarm, int need, int of);
 enum growth_alarm_change growth_alarm_add(struct growth_alarm *alarm,
                                           const struct verdict *verdict);
-
-#endif

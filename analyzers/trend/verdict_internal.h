@@ -2,8 +2,7 @@
  * verdict_internal: the inside of a verdict, shared by verdict.c (what is fed, the sentence) and
  * verdict_ask.c (how it decides). No other file includes it.
  */
-#ifndef ANALYZERS_TREND_VERDICT_INTERNAL_H
-#define ANALYZERS_TREND_VERDICT_INTERNAL_H
+#pragma once
 
 #include "analyzers/trend/history.h"
 #include "analyzers/trend/verdict.h"
@@ -43,5 +42,3 @@ struct verdict_series {
 bool verdict_has_fallen(const struct verdict_series *series);
 /* One sentence for people. */
 void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);
-
-#endif

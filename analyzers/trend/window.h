@@ -9,8 +9,7 @@
  *
  * Plain data of 3 KB; any thread.
  */
-#ifndef ANALYZERS_TREND_WINDOW_H
-#define ANALYZERS_TREND_WINDOW_H
+#pragma once
 
 #include "analyzers/trend/curve_fit.h"
 #include "analyzers/trend/history.h"
@@ -134,5 +133,3 @@ struct seasonality {
 /* x ascends. False: fewer than SEASONALITY_PERIODS_MIN periods, or too few points a period. */
 bool seasonality_measure(const double *x, const double *y, int n, double period,
                          struct seasonality *seasonality);
-
-#endif

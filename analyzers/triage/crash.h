@@ -5,8 +5,7 @@
  *
  * Plain data, nothing is borrowed. Pure; any thread.
  */
-#ifndef ANALYZERS_TRIAGE_CRASH_H
-#define ANALYZERS_TRIAGE_CRASH_H
+#pragma once
 
 #include "analyzers/parse/hs_err.h"
 #include "analyzers/parse/oom_lines.h"
@@ -53,5 +52,3 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
 /* "container-limit", "crash-SIGSEGV": a row of the overview of many files; for any end but
  * HS_ERR_NO_END. */
 void crash_key(const struct crash *crash, char *out, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ownership: plain data of some 100 KiB, kept on the heap; nothing is borrowed. One thread.
  */
-#ifndef ANALYZERS_TRIAGE_FACTS_H
-#define ANALYZERS_TRIAGE_FACTS_H
+#pragma once
 
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/judge/level.h"
@@ -220,5 +219,3 @@ bool facts_growth(const struct jvm_facts *facts, enum nmt_category category, int
 /* One more histogram, later than those before. */
 void facts_add_histogram(struct jvm_facts *facts, const struct histogram_event *histogram);
 void facts_add_agent(struct jvm_facts *facts, const char *path);
-
-#endif

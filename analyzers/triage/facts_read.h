@@ -13,8 +13,7 @@
  * on_input is called for every part as it is recognised. Texts are not kept. Memory: a facts and a
  * census for each JVM, at most FACTS_READER_JVMS_MAX of them. One thread.
  */
-#ifndef ANALYZERS_TRIAGE_FACTS_READ_H
-#define ANALYZERS_TRIAGE_FACTS_READ_H
+#pragma once
 
 #include "analyzers/parse/text_kind.h"
 #include "analyzers/triage/facts.h"
@@ -64,5 +63,3 @@ const struct jvm_facts *facts_reader_at(const struct facts_reader *reader, int i
 struct jvm_facts *facts_reader_edit(struct facts_reader *reader, int index);
 int64_t facts_reader_unparsed_lines(const struct facts_reader *reader);
 void facts_reader_destroy(struct facts_reader *reader);
-
-#endif

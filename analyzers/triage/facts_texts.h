@@ -1,6 +1,5 @@
 /* facts_texts: one part of a saved text into the facts of its JVM. Internal to triage. */
-#ifndef ANALYZERS_TRIAGE_FACTS_TEXTS_H
-#define ANALYZERS_TRIAGE_FACTS_TEXTS_H
+#pragma once
 
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/heap_census.h"
@@ -47,5 +46,3 @@ bool facts_read_class_log(struct facts_jvm *jvm, const struct classlog *log,
                           struct facts_input *input);
 /* Lines of a console in a text of another kind; most have none. */
 void facts_read_lines(struct facts_jvm *jvm, struct span text);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Pure; any thread.
  */
-#ifndef ANALYZERS_TRIAGE_TRIAGE_H
-#define ANALYZERS_TRIAGE_TRIAGE_H
+#pragma once
 
 #include "analyzers/judge/finding.h"
 #include "analyzers/native/call_site_group.h"
@@ -33,5 +32,3 @@ void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, i
  * many. */
 void triage_insert(struct triage *triage, const struct finding *findings, int count);
 void triage_free(struct triage *triage);
-
-#endif

@@ -1,6 +1,5 @@
 /* triage_internal: the parts of triage_judge. Each adds findings; internal to analyzers/triage. */
-#ifndef ANALYZERS_TRIAGE_TRIAGE_INTERNAL_H
-#define ANALYZERS_TRIAGE_TRIAGE_INTERNAL_H
+#pragma once
 
 #include "analyzers/triage/triage.h"
 
@@ -25,5 +24,3 @@ void triage_ticket(const struct jvm_facts *facts, struct triage *out);
 /* What fills the heap; and what a text says when nothing above was found in it. Called last. */
 void triage_answers(const struct jvm_facts *facts, struct triage *out);
 void triage_suitability(const struct jvm_facts *facts, struct triage *out);
-
-#endif

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,8 +20,7 @@
 /* What all lanes of a delivery share. */
 struct lane_common {
     struct http *http;
-    int64_t now_ms;
-    int64_t queue_max, resend_ms;
+    int64_t now_ms, queue_max, resend_ms;
     char runbook_base[512], external_url[512], host[256];
     delivery_say_fn *say;
     void *say_context;
@@ -102,10 +100,9 @@ static int64_t backoff_ms(int failures)
 static bool is_refusal(int status)
 {
     static const int statuses[] = {400, 413, 414, 415, 422};
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
         if (status == statuses[i])
             return true;
-    }
     return false;
 }
 
@@ -322,16 +319,12 @@ static bool lane_open(struct lane *lane, struct lane_common *common,
     if (!receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
                               error_size))
         return false;
-    if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0) {
-        snprintf(error, error_size, "receiver %s: ca_file %s: %s", receiver->name,
-                 receiver->ca_file, strerror(errno));
-        return false;
-    }
+    if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0)
+        return text_error(error, error_size, "receiver %s: ca_file %s: %s", receiver->name,
+                          receiver->ca_file, strerror(errno));
     if ((size_t)snprintf(folder, sizeof folder, "%s/%s", queue_dir, receiver->name) >=
-        sizeof folder) {
-        snprintf(error, error_size, "queue: %s: too long", queue_dir);
-        return false;
-    }
+        sizeof folder)
+        return text_error(error, error_size, "queue: %s: too long", queue_dir);
     lane->queue = queue_open(folder, common->queue_max, error, error_size);
     if (lane->queue == NULL)
         return false;

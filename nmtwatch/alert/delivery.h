@@ -20,8 +20,7 @@
  * The queue is bounded; what finds no room is counted and reported.
  * Never blocks. Event loop, one thread.
  */
-#ifndef NMTWATCH_ALERT_DELIVERY_H
-#define NMTWATCH_ALERT_DELIVERY_H
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "nmtwatch/alert/receiver.h"
@@ -82,5 +81,3 @@ struct delivery_counts {
 void delivery_counts(const struct delivery *delivery, struct delivery_counts *counts);
 /* Leaves the queue on disk. */
 void delivery_destroy(struct delivery *delivery);
-
-#endif

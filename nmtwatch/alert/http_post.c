@@ -1,5 +1,6 @@
 #include "nmtwatch/alert/http_post.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/alert/receiver.h"
 
 #include <curl/curl.h>
@@ -57,22 +58,18 @@ static bool open_library(char *error, size_t error_size)
     void *library = NULL; /* for the life of the process */
     for (size_t i = 0; i < sizeof names / sizeof *names && library == NULL; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        snprintf(error, error_size,
-                 "libcurl cannot be loaded (package libcurl3-gnutls or libcurl4): %s", dlerror());
-        return false;
-    }
+    if (library == NULL)
+        return text_error(error, error_size,
+                          "libcurl cannot be loaded (package libcurl3-gnutls or libcurl4): %s",
+                          dlerror());
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         *rows[i].into = dlsym(library, rows[i].name);
-        if (*rows[i].into == NULL) {
-            snprintf(error, error_size, "libcurl has no %s", rows[i].name);
-            return false;
-        }
+        if (*rows[i].into == NULL)
+            return text_error(error, error_size, "libcurl has no %s", rows[i].name);
     }
     if (curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         return true;
-    snprintf(error, error_size, "libcurl does not start");
-    return false;
+    return text_error(error, error_size, "libcurl does not start");
 }
 
 /* --- libcurl's wishes ------------------------------------------------------------------------- */

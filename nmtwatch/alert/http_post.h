@@ -1,5 +1,4 @@
-/*
- * http_post: requests to receivers that never wait (libcurl's multi interface on an epoll).
+/* http_post: requests to receivers that never wait (libcurl's multi interface on an epoll).
  *
  *   http_create -> http_post ... -> http_step (event loop) -> http_destroy
  *
@@ -8,10 +7,8 @@
  * Names are looked up by libcurl in a thread of its own. http_proxy, https_proxy and no_proxy of
  * the environment count. Redirections are not followed: a receiver is what was configured.
  *
- * Event loop, one thread.
- */
-#ifndef NMTWATCH_ALERT_HTTP_POST_H
-#define NMTWATCH_ALERT_HTTP_POST_H
+ * Event loop, one thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +53,3 @@ int64_t http_step(struct http *http, int64_t now_ms);
 int http_fd(const struct http *http);
 /* Gives up what is under way. */
 void http_destroy(struct http *http);
-
-#endif

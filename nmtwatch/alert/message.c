@@ -1,14 +1,12 @@
 #include "nmtwatch/alert/message.h"
 
+#include "reports/text/units.h"
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
 #include "reports/metrics/prometheus_rules.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #define FNV_OFFSET UINT64_C(14695981039346656037)
 #define FNV_PRIME  UINT64_C(1099511628211)
@@ -124,28 +122,19 @@ bool message_read(const char *text, size_t length, struct texts *texts, struct m
 
 /* --- what receivers get ----------------------------------------------------------------------- */
 
-struct rfc3339 {
-    char text[40];
-};
-
-static struct rfc3339 rfc3339(int64_t unix_ms)
+static struct units_text rfc3339(int64_t unix_ms)
 {
-    struct rfc3339 out;
-    struct tm parts;
-    time_t seconds = (time_t)(unix_ms / 1000);
-    gmtime_r(&seconds, &parts);
-    size_t length = strftime(out.text, sizeof out.text, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(out.text + length, sizeof out.text - length, ".%03dZ", (int)(unix_ms % 1000));
+    struct units_text out = units_utc(unix_ms, UNITS_ISO);
+    text_add(out.text, sizeof out.text, ".%03dZ", (int)(unix_ms % 1000));
     return out;
 }
 
 static const char *alert_name(enum finding_kind kind)
 {
     const struct prometheus_rule *rule;
-    for (size_t i = 0; (rule = prometheus_rule_at(i)) != NULL; i++) {
+    for (size_t i = 0; (rule = prometheus_rule_at(i)) != NULL; i++)
         if (rule->finding == kind)
             return rule->alert;
-    }
     return finding_row(kind)->id;
 }
 

@@ -1,5 +1,4 @@
-/*
- * message: one change of one alert (it went up, it is over) on its way to a receiver, and the
+/* message: one change of one alert (it went up, it is over) on its way to a receiver, and the
  * bodies it is sent as.
  *
  * The same alert is known by its identity: target, finding, and the family or the type of class
@@ -9,8 +8,7 @@
  *
  * Plain data; the texts of the finding belong to the caller. Any thread.
  */
-#ifndef NMTWATCH_ALERT_MESSAGE_H
-#define NMTWATCH_ALERT_MESSAGE_H
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "reports/json/json_out.h"
@@ -51,5 +49,3 @@ void message_alertmanager(struct json_out *out, const struct message *message,
                           const struct message_context *context, int64_t expires_wall_ms);
 void message_webhook(struct json_out *out, const struct message *message,
                      const struct message_context *context);
-
-#endif

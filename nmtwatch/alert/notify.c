@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,10 +68,9 @@ void notifier_send(struct notifier *notifier, const struct alert *alert, const c
 {
     notifier_step(notifier, now_ms);
     struct running *slot = NULL;
-    for (int i = 0; i < NOTIFY_RUNNING_MAX && slot == NULL; i++) {
+    for (int i = 0; i < NOTIFY_RUNNING_MAX && slot == NULL; i++)
         if (notifier->running[i].pid == 0)
             slot = &notifier->running[i];
-    }
     if (slot == NULL) {
         failed(notifier, "too many notify commands are still running");
         return;
@@ -131,10 +129,9 @@ void notifier_step(struct notifier *notifier, int64_t now_ms)
 
 static bool any_running(const struct notifier *notifier)
 {
-    for (int i = 0; i < NOTIFY_RUNNING_MAX; i++) {
+    for (int i = 0; i < NOTIFY_RUNNING_MAX; i++)
         if (notifier->running[i].pid != 0)
             return true;
-    }
     return false;
 }
 

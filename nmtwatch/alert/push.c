@@ -1,5 +1,6 @@
 #include "nmtwatch/alert/push.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/alert/delivery.h"
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/alert/queue.h"
@@ -16,7 +17,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -239,11 +239,9 @@ static bool open_delivery(struct push *push, char *error, size_t error_size)
         return false;
     push->folder = push->options->queue != NULL ? push->options->queue : mkdtemp(push->own);
     if (push->folder == NULL || (mkdir(push->folder, 0700) != 0 && errno != EEXIST) ||
-        (push->lock = lock_folder(push->folder)) < 0) {
-        snprintf(error, error_size, "--push: %.300s: %s",
-                 push->folder != NULL ? push->folder : push->own, strerror(errno));
-        return false;
-    }
+        (push->lock = lock_folder(push->folder)) < 0)
+        return text_error(error, error_size, "--push: %.300s: %s",
+                          push->folder != NULL ? push->folder : push->own, strerror(errno));
     const struct delivery_options options = {.receiver_count = 1,
                                              .receivers = &receiver,
                                              .queue_dir = push->folder,

@@ -1,5 +1,4 @@
-/*
- * push: a profile to a store that takes what Pyroscope's /ingest does, by the delivery of alerts (delivery.h):
+/* push: a profile to a store that takes what Pyroscope's /ingest does, by the delivery of alerts (delivery.h):
  * queued as a file, sent again after failures, kept for the next push where a folder was given.
  *
  *   nmtwatch observe PID cpu --push https://pyroscope.example [--push-user-file FILE] [--push-token-file FILE]
@@ -9,10 +8,8 @@
  * body. A failure is tried again for PUSH_FOR_MS; a status of 4xx that no waiting mends ends it at once. An
  * undelivered profile stays in the folder and is sent with the next push; without one it is lost, which is said.
  *
- * Setup context; blocks until then. A request to end (signals.h) ends it.
- */
-#ifndef NMTWATCH_ALERT_PUSH_H
-#define NMTWATCH_ALERT_PUSH_H
+ * Setup context; blocks until then. A request to end (signals.h) ends it. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -83,5 +80,3 @@ int push(const struct push_options *options, const struct target *target,
         0, "push-queue", "DIR", option_take_text, &(options)->queue,                               \
             "where what could not be delivered waits for the next push"                            \
     }
-
-#endif

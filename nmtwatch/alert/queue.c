@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +18,8 @@ struct queue {
     int folder_fd;
     int64_t max;
     uint64_t next_number;
-    int count, room;
+    int count;
+    size_t room;
     struct queue_entry *entries; /* by number */
     struct queue_counts counts;
     struct json_out line;
@@ -44,14 +43,9 @@ static bool number_of(const char *name, uint64_t *number, bool *up)
 
 static struct queue_entry *append(struct queue *queue, const struct message *message)
 {
-    if (queue->count == queue->room) {
-        int room = queue->room == 0 ? 16 : queue->room * 2;
-        struct queue_entry *more = reallocarray(queue->entries, (size_t)room, sizeof *more);
-        if (more == NULL)
-            return NULL;
-        queue->entries = more;
-        queue->room = room;
-    }
+    if (!array_room(&queue->entries, &queue->room, (size_t)queue->count + 1,
+                    sizeof *queue->entries))
+        return NULL;
     struct queue_entry *entry = &queue->entries[queue->count++];
     memset(entry, 0, sizeof *entry);
     entry->identity = message_identity_of(message);
@@ -91,20 +85,18 @@ struct queue_entry *queue_numbered(struct queue *queue, uint64_t number)
 
 struct queue_entry *queue_last(struct queue *queue, uint64_t identity)
 {
-    for (int i = queue->count - 1; i >= 0; i--) {
+    for (int i = queue->count - 1; i >= 0; i--)
         if (queue->entries[i].identity == identity)
             return &queue->entries[i];
-    }
     return NULL;
 }
 
 /* An earlier one of the same alert waits: it goes first. */
 static bool is_behind(const struct queue *queue, int index)
 {
-    for (int i = 0; i < index; i++) {
+    for (int i = 0; i < index; i++)
         if (!queue->entries[i].up && queue->entries[i].identity == queue->entries[index].identity)
             return true;
-    }
     return false;
 }
 
@@ -125,18 +117,10 @@ struct queue_entry *queue_next(struct queue *queue)
 static bool read_file(const struct queue *queue, const char *name, struct texts *texts,
                       struct message *message)
 {
-    struct stat status;
-    char *text = NULL;
-    bool good = false;
-    int fd = openat(queue->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        status.st_size <= FILE_MAX_BYTES && (text = malloc((size_t)status.st_size)) != NULL &&
-        read(fd, text, (size_t)status.st_size) == status.st_size)
-        good = message_read(text, (size_t)status.st_size, texts, message);
+    size_t length;
+    char *text = small_file_read(queue->folder_fd, name, FILE_MAX_BYTES, &length);
+    bool good = text != NULL && message_read(text, length, texts, message);
     free(text);
-    close(fd);
     return good;
 }
 

@@ -1,5 +1,4 @@
-/*
- * queue: what one receiver has to get, and which alerts it has as active: a folder with one file
+/* queue: what one receiver has to get, and which alerts it has as active: a folder with one file
  * for each.
  *
  *   queue_open (reads what an earlier process left) -> queue_add -> queue_delivered -> ... ->
@@ -14,10 +13,8 @@
  * along.
  *
  * When a file cannot be written (a full disk) its text stays in memory and is sent all the same;
- * it is counted. An entry takes 160 bytes of memory. Event loop, one thread.
- */
-#ifndef NMTWATCH_ALERT_QUEUE_H
-#define NMTWATCH_ALERT_QUEUE_H
+ * it is counted. An entry takes 160 bytes of memory. Event loop, one thread. */
+#pragma once
 
 #include "nmtwatch/alert/message.h"
 
@@ -69,5 +66,3 @@ struct queue_counts {
 struct queue_counts queue_counts(const struct queue *queue);
 /* Leaves the files. */
 void queue_close(struct queue *queue);
-
-#endif

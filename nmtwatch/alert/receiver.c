@@ -1,5 +1,6 @@
 #include "nmtwatch/alert/receiver.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "reports/text/units.h"
 
@@ -17,14 +18,12 @@ bool receiver_init(struct receiver_options *receiver, const char *name, char *pr
     size_t length = strlen(name);
     memset(receiver, 0, sizeof *receiver);
     if (length == 0 || length >= sizeof receiver->name || name[0] == '.' ||
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
-            length) {
-        snprintf(problem, size,
-                 "[receiver NAME]: a name of at most %d letters, digits, '.', '_' and '-' is "
-                 "needed",
-                 RECEIVER_NAME_MAX - 1);
-        return false;
-    }
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+        return text_error(
+            problem, size,
+            "[receiver NAME]: a name of at most %d letters, digits, '.', '_' and '-' is "
+            "needed",
+            RECEIVER_NAME_MAX - 1);
     memcpy(receiver->name, name, length);
     receiver->kind = RECEIVER_WEBHOOK;
     receiver->timeout_ms = TIMEOUT_MS;
@@ -34,10 +33,8 @@ bool receiver_init(struct receiver_options *receiver, const char *name, char *pr
 static bool take_text(char *field, size_t field_size, const char *key, const char *text,
                       char *problem, size_t size)
 {
-    if (strlen(text) >= field_size) {
-        snprintf(problem, size, "%s: longer than %zu bytes", key, field_size - 1);
-        return false;
-    }
+    if (strlen(text) >= field_size)
+        return text_error(problem, size, "%s: longer than %zu bytes", key, field_size - 1);
     snprintf(field, field_size, "%s", text);
     return true;
 }
@@ -47,10 +44,8 @@ static bool take_url(struct receiver_options *receiver, const char *text, char *
 {
     const char *host = strstr(text, "://");
     bool http = strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
-    if (!http || host[3] == '\0' || host[3] == '/' || strpbrk(text, " \t\"<>") != NULL) {
-        snprintf(problem, size, "url: '%.80s' is no http:// or https:// address", text);
-        return false;
-    }
+    if (!http || host[3] == '\0' || host[3] == '/' || strpbrk(text, " \t\"<>") != NULL)
+        return text_error(problem, size, "url: '%.80s' is no http:// or https:// address", text);
     return take_text(receiver->url, sizeof receiver->url, "url", text, problem, size);
 }
 
@@ -67,8 +62,7 @@ static bool take_kind(struct receiver_options *receiver, const char *text, char 
             return true;
         }
     }
-    snprintf(problem, size, "kind: '%.60s' is neither alertmanager nor webhook", text);
-    return false;
+    return text_error(problem, size, "kind: '%.60s' is neither alertmanager nor webhook", text);
 }
 
 static bool take_timeout(struct receiver_options *receiver, const char *text, char *problem,
@@ -80,8 +74,7 @@ static bool take_timeout(struct receiver_options *receiver, const char *text, ch
         receiver->timeout_ms = ms;
         return true;
     }
-    snprintf(problem, size, "timeout: a duration of 100ms to 2min is needed, as 10s");
-    return false;
+    return text_error(problem, size, "timeout: a duration of 100ms to 2min is needed, as 10s");
 }
 
 bool receiver_same(const struct receiver_options *a, const struct receiver_options *b)
@@ -105,8 +98,7 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
         receiver->plain_credentials = strcmp(text, "yes") == 0;
         if (receiver->plain_credentials || strcmp(text, "no") == 0)
             return true;
-        snprintf(problem, size, "plain_credentials: yes or no is needed");
-        return false;
+        return text_error(problem, size, "plain_credentials: yes or no is needed");
     }
     if (strcmp(key, "ca_file") == 0)
         return take_text(receiver->ca_file, sizeof receiver->ca_file, key, text, problem, size);
@@ -115,8 +107,7 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
     if (strcmp(key, "token_file") == 0)
         return take_text(receiver->token_file, sizeof receiver->token_file, key, text, problem,
                          size);
-    snprintf(problem, size, "unknown key '%.60s' in [receiver]", key);
-    return false;
+    return text_error(problem, size, "unknown key '%.60s' in [receiver]", key);
 }
 
 bool receiver_is_private(const struct receiver_options *receiver, char *error, size_t error_size)
@@ -126,12 +117,12 @@ bool receiver_is_private(const struct receiver_options *receiver, char *error, s
     if (strncasecmp(receiver->url, "https://", 8) == 0 || receiver->plain_credentials ||
         (!in_url && receiver->user_file[0] == '\0' && receiver->token_file[0] == '\0'))
         return true;
-    snprintf(error, error_size,
-             "receiver %s: a password or a token would go over http:// where anybody on the way "
-             "can read it: "
-             "use https://, or plain_credentials = yes",
-             receiver->name);
-    return false;
+    return text_error(
+        error, error_size,
+        "receiver %s: a password or a token would go over http:// where anybody on the way "
+        "can read it: "
+        "use https://, or plain_credentials = yes",
+        receiver->name);
 }
 
 /* A blank or a sign that is none would end the header, or begin another one. */
@@ -153,10 +144,9 @@ bool receiver_credentials(const struct receiver_options *receiver, char *line, s
     line[0] = '\0';
     if (path[0] == '\0')
         return true;
-    if (token && receiver->user_file[0] != '\0') {
-        snprintf(error, error_size, "receiver %s: either user_file or token_file", receiver->name);
-        return false;
-    }
+    if (token && receiver->user_file[0] != '\0')
+        return text_error(error, error_size, "receiver %s: either user_file or token_file",
+                          receiver->name);
     FILE *file = privileged_fopen(path);
     if (file == NULL || fstat(fileno(file), &status) != 0)
         wrong = strerror(errno);
@@ -178,7 +168,6 @@ bool receiver_credentials(const struct receiver_options *receiver, char *line, s
     if (wrong == NULL)
         return true;
     explicit_bzero(line, line_size);
-    snprintf(error, error_size, "receiver %s: %s %s: %s", receiver->name,
-             token ? "token_file" : "user_file", path, wrong);
-    return false;
+    return text_error(error, error_size, "receiver %s: %s %s: %s", receiver->name,
+                      token ? "token_file" : "user_file", path, wrong);
 }

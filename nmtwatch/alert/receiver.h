@@ -12,8 +12,7 @@
  *
  * Plain data, copy freely. Setup context.
  */
-#ifndef NMTWATCH_ALERT_RECEIVER_H
-#define NMTWATCH_ALERT_RECEIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool receiver_is_private(const struct receiver_options *receiver, char *error, s
  * others, not a line of user:password or of a token, both. */
 bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
                           char *error, size_t error_size);
-
-#endif

@@ -1,12 +1,12 @@
 #include "nmtwatch/classlog/log_feed.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -16,8 +16,7 @@
 
 static bool fail(struct log_feed *feed, const char *words)
 {
-    snprintf(feed->error, sizeof feed->error, "%.200s: %.100s", feed->path, words);
-    return false;
+    return text_error(feed->error, sizeof feed->error, "%.200s: %.100s", feed->path, words);
 }
 
 static bool start(struct log_feed *feed)

@@ -1,5 +1,4 @@
-/*
- * log_feed: a class-load log, from a file, a gzipped file or a pipe, into analyzers/classlog.
+/* log_feed: a class-load log, from a file, a gzipped file or a pipe, into analyzers/classlog.
  *
  * Plain files are read in blocks that stay in the cache of the processor; nothing of the text is
  * kept. Following goes on at the end: what is appended is read, a file that was rotated (another
@@ -7,10 +6,8 @@
  *
  *   log_feed_open -> log_feed_more until it says FEED_END -> log_feed_close
  *
- * Setup context, one thread.
- */
-#ifndef NMTWATCH_CLASSLOG_LOG_FEED_H
-#define NMTWATCH_CLASSLOG_LOG_FEED_H
+ * Setup context, one thread. */
+#pragma once
 
 #include "analyzers/classlog/classlog.h"
 
@@ -46,5 +43,3 @@ bool log_feed_rotated(struct log_feed *feed, struct classlog *log);
 /* The last line, which lacks its end. */
 void log_feed_finish(struct log_feed *feed, struct classlog *log);
 void log_feed_close(struct log_feed *feed);
-
-#endif

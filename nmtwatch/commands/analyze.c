@@ -2,21 +2,16 @@
 #include "analyzers/parse/text_kind.h"
 #include "analyzers/triage/facts_read.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/config.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/triage/recorded.h"
 #include "reports/text/escape.h"
-#include "reports/json/event_json.h"
 #include "reports/diagnosis/triage_report.h"
-#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FRONT_BYTES ((size_t)1 << 16)
@@ -36,8 +31,7 @@ struct unrecognised {
 
 /* A VM.classloader_stats that was read, for heap dumps of the same folder. */
 struct loader_text {
-    char *file;
-    char *text;
+    char *file, *text;
     size_t length;
 };
 
@@ -51,29 +45,32 @@ struct dump_said {
 };
 
 struct analysis {
-    int input_count;
+    int input_count, unrecognised_count, recorded_count, loader_text_count;
+    size_t input_room, unrecognised_room, recorded_room, loader_text_room;
     struct input *inputs;
-    int unrecognised_count;
     struct unrecognised *unrecognised;
-    int recorded_count;
     struct recorded **recorded;
-    struct dump_said *dumps, **last_dump;
-    int loader_text_count;
     struct loader_text *loader_texts;
+    struct dump_said *dumps, **last_dump;
     int64_t ignored_lines;
     int64_t unknown_lines; /* of recordings */
     bool failed;           /* out of memory */
 };
 
+static bool has_room(struct analysis *analysis, void *array, size_t *room, int count, size_t size)
+{
+    bool good = array_room(array, room, (size_t)count + 1, size);
+    analysis->failed = analysis->failed || !good;
+    return good;
+}
+
 static void keep_loader_text(struct analysis *analysis, const struct facts_input *what)
 {
-    struct loader_text *more =
-        realloc(analysis->loader_texts, (size_t)(analysis->loader_text_count + 1) * sizeof *more);
     struct loader_text kept = {strdup(what->file), strndup(what->text.ptr, what->text.len),
                                what->text.len};
-    if (more != NULL)
-        analysis->loader_texts = more;
-    if (more == NULL || kept.file == NULL || kept.text == NULL) {
+    if (kept.file == NULL || kept.text == NULL ||
+        !has_room(analysis, &analysis->loader_texts, &analysis->loader_text_room,
+                  analysis->loader_text_count, sizeof kept)) {
         free(kept.file);
         free(kept.text);
         analysis->failed = true;
@@ -116,14 +113,10 @@ static void take_metaspace(const struct analysis *analysis, const char *path,
 static void keep_input(void *context, const struct facts_input *what)
 {
     struct analysis *analysis = context;
-    struct input *inputs =
-        realloc(analysis->inputs, (size_t)(analysis->input_count + 1) * sizeof *inputs);
-    if (inputs == NULL) {
-        analysis->failed = true;
+    if (!has_room(analysis, &analysis->inputs, &analysis->input_room, analysis->input_count,
+                  sizeof *analysis->inputs))
         return;
-    }
-    analysis->inputs = inputs;
-    struct input *input = &inputs[analysis->input_count++];
+    struct input *input = &analysis->inputs[analysis->input_count++];
     input->what = *what;
     input->file = strdup(what->file);
     analysis->failed = analysis->failed || input->file == NULL;
@@ -133,31 +126,24 @@ static void keep_input(void *context, const struct facts_input *what)
 
 static void keep_unrecognised(struct analysis *analysis, const char *file, struct span text)
 {
-    int count = analysis->unrecognised_count;
-    struct unrecognised *more = realloc(analysis->unrecognised, (size_t)(count + 1) * sizeof *more);
-    if (more == NULL) {
+    struct unrecognised one = {strdup(file), looks_like(text)};
+    if (one.file != NULL &&
+        has_room(analysis, &analysis->unrecognised, &analysis->unrecognised_room,
+                 analysis->unrecognised_count, sizeof one))
+        analysis->unrecognised[analysis->unrecognised_count++] = one;
+    else {
         analysis->failed = true;
-        return;
+        free(one.file);
     }
-    analysis->unrecognised = more;
-    more[count].file = strdup(file);
-    more[count].looks = looks_like(text);
-    if (more[count].file != NULL)
-        analysis->unrecognised_count++;
-    else
-        analysis->failed = true;
 }
 
 static void keep_recorded(struct analysis *analysis, const char *file, struct recorded *recorded)
 {
-    struct recorded **more =
-        realloc(analysis->recorded, (size_t)(analysis->recorded_count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!has_room(analysis, &analysis->recorded, &analysis->recorded_room, analysis->recorded_count,
+                  sizeof recorded)) {
         recorded_free(recorded);
-        analysis->failed = true;
         return;
     }
-    analysis->recorded = more;
     analysis->recorded[analysis->recorded_count++] = recorded;
     analysis->unknown_lines += recorded->unknown_lines;
     struct facts_input what = {
@@ -388,17 +374,15 @@ static void print_json(const struct analysis *analysis, const struct facts_reade
     json_out_begin(&out, "findings", '[');
     for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--) {
         for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next) {
-            for (int k = 0; k < said->finding_count; k++) {
+            for (int k = 0; k < said->finding_count; k++)
                 if ((int)said->findings[k].severity == severity)
                     finding_json(&out, NULL, &said->findings[k]);
-            }
         }
         for (int i = 0; i < count; i++) {
             const struct triage *triage = &cases[i].triage;
-            for (int k = 0; k < triage->finding_count; k++) {
+            for (int k = 0; k < triage->finding_count; k++)
                 if ((int)triage->findings[k].severity == severity)
                     finding_json(&out, NULL, &triage->findings[k]);
-            }
         }
     }
     json_out_end(&out, ']');
@@ -465,9 +449,8 @@ enum form { AS_TEXT, AS_MARKDOWN, AS_HTML, AS_JSON };
 /* What was read, at the end of a page of HTML. */
 static void inputs_page(const struct analysis *analysis, struct page *page)
 {
-    static const char *const heads[] = {"file", "what it is", "note", NULL};
     page_heading(page, "Read");
-    page_table(page, heads);
+    page_table(page, "file", "what it is", "note");
     for (int i = 0; i < analysis->input_count; i++) {
         const struct facts_input *what = &analysis->inputs[i].what;
         char kind[96], note[640];
@@ -604,10 +587,8 @@ static int run(int argc, char **argv)
         return options_error(&command_analyze, "either --json, --markdown or --html");
     if (operands == 0)
         return options_error(&command_analyze, "a file or a folder is needed");
-    if (config != NULL && !config_load(config, &options, error, sizeof error)) {
-        print_error("nmtwatch analyze: %s\n", error);
-        return EXIT_USAGE;
-    }
+    if (config != NULL && !config_load(config, &options, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch analyze: %s\n", error);
     if (!saved_collect(&saved, argv + 1, operands, error, sizeof error)) {
         print_error("nmtwatch analyze: %s\n", error);
         saved_free(&saved);

@@ -1,26 +1,13 @@
 /* nmtwatch check: one measurement, one verdict, by the conventions of monitoring plugins. */
-#include "analyzers/model/texts.h"
-#include "analyzers/model/event.h"
 #include "analyzers/classes/loader_table.h"
-#include "analyzers/judge/level.h"
 #include "analyzers/model/memory_reply.h"
-#include "nmtwatch/commands/config.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/agent_files.h"
-#include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
-#include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/process/messages.h"
 #include "nmtwatch/record/recording.h"
-#include "nmtwatch/watch/pause_budget.h"
-#include "nmtwatch/watch/watching.h"
-#include "reports/json/event_json.h"
-#include "reports/watch/watch_view.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- baseline --------------------------------------------------------------------------------- */
 
@@ -69,8 +56,8 @@ static bool baseline_load(const char *path, struct sample *sample, char *error, 
     }
     if (from_saved_reply(path, sample))
         return true;
-    snprintf(error, error_size, "%s: neither a recording nor a saved NMT summary (%s)", path, why);
-    return false;
+    return text_error(error, error_size, "%s: neither a recording nor a saved NMT summary (%s)",
+                      path, why);
 }
 
 #define LOADERS_CAP_US 20000
@@ -90,21 +77,6 @@ static void lacks(struct checked *checked, enum failure_kind kind, const char *s
         return; /* the first thing that is missing is the cause of the rest */
     checked->reason = failure_reason(kind);
     snprintf(checked->missing, sizeof checked->missing, "%s", sentence);
-}
-
-static void sample_without_asking(struct checked *checked)
-{
-    struct proc proc;
-    if (proc_open(&proc, &checked->target) == 0) {
-        proc_sample(&proc, &checked->sample);
-        proc_close(&proc);
-    }
-    agent_figures_sample(&checked->target, &checked->sample);
-    struct perfdata *perfdata = perfdata_open(&checked->target);
-    if (perfdata == NULL)
-        return;
-    perfdata_sample(perfdata, &checked->sample);
-    perfdata_close(perfdata);
 }
 
 /* A process that is killed closes its files some moments before it counts as ended. */
@@ -176,7 +148,8 @@ static void sample_and_ask(struct checked *checked, pid_t pid, int timeout_ms)
         return;
     }
     identify_target(&checked->target, timeout_ms);
-    sample_without_asking(checked);
+    sample_unasked(&checked->target, &checked->sample);
+    agent_figures_sample(&checked->target, &checked->sample);
     struct attach_limits limits = {.timeout_ms = timeout_ms};
     struct attach *attach = attach_create(&checked->target, &limits);
     int64_t arenas = -1;

@@ -1,20 +1,14 @@
 /* nmtwatch classlog: a class-load log of any size: who was loaded, how often, does it go on. */
 #include "analyzers/classlog/classlog.h"
-#include "analyzers/trend/verdict.h"
 #include "nmtwatch/classlog/log_feed.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/process/signals.h"
 #include "reports/text/escape.h"
-#include "reports/json/json_out.h"
-#include "reports/page/page.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define TOP_MAX             1000
@@ -31,8 +25,7 @@ struct summary {
     const struct time_line *time;
     bool timed;
     int count;
-    struct class_family families[TOP_MAX];
-    struct class_family other;
+    struct class_family families[TOP_MAX], other;
     struct verdict verdict;
 };
 
@@ -197,7 +190,6 @@ static void print_page(struct page *page)
 
 static void print_rates(const struct summary *summary)
 {
-    static const char *const HEADS[] = {"from", "#loads/s", "#unloads/s", "#net/s", NULL};
     const struct time_line *time = summary->time;
     if (!summary->timed || time->bucket_count == 0)
         return;
@@ -205,7 +197,7 @@ static void print_rates(const struct summary *summary)
     struct page page;
     char loads[32], unloads[32], net[32];
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "from", "#loads/s", "#unloads/s", "#net/s");
     for (int i = 0; i < time->bucket_count; i += each) {
         struct time_bucket sum = {0};
         int until = i + each < time->bucket_count ? i + each : time->bucket_count;
@@ -231,8 +223,6 @@ static void add_family(struct page *page, const struct class_family *family)
 
 static void print_text(const struct classlog *log, const struct summary *summary)
 {
-    static const char *const HEADS[] = {"#loads", "#unloads", "#names", "#same name", "continues",
-                                        "family", "name",     "source", NULL};
     const struct classlog_totals *totals = summary->totals;
     char words[320];
     words_of(summary, words, sizeof words);
@@ -247,7 +237,8 @@ static void print_text(const struct classlog *log, const struct summary *summary
     print_rates(summary);
     struct page page;
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "#loads", "#unloads", "#names", "#same name", "continues", "family", "name",
+               "source");
     for (int i = 0; i < summary->count; i++)
         add_family(&page, &summary->families[i]);
     if (summary->other.loads > 0 || summary->other.unloads > 0)

@@ -1,13 +1,11 @@
-#include "nmtwatch/commands/config.h"
+#include "nmtwatch/commands/options.h"
 
 #include "reports/text/units.h"
 
 #include <errno.h>
 #include <ini.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct loading {
     struct watch_options *options;
@@ -31,26 +29,21 @@ static bool parse_integer(const char *text, int64_t *value)
 static bool take_threshold(struct loading *loading, const char *key, const char *text)
 {
     enum threshold which = threshold_from_key(key);
-    if (which == THRESHOLD_COUNT) {
-        snprintf(loading->problem, sizeof loading->problem, "unknown threshold '%.60s'", key);
-        return false;
-    }
+    if (which == THRESHOLD_COUNT)
+        return text_error(loading->problem, sizeof loading->problem, "unknown threshold '%.60s'",
+                          key);
     const struct threshold_row *row = threshold_row(which);
     int64_t value;
     char why[128] = "not a whole number";
     bool good = strncmp(row->unit, "bytes", 5) == 0
                     ? units_parse_bytes(text, &value, why, sizeof why)
                     : parse_integer(text, &value);
-    if (!good) {
-        snprintf(loading->problem, sizeof loading->problem, "%s: %s", row->key, why);
-        return false;
-    }
-    if (value < row->min || value > row->max) {
-        snprintf(loading->problem, sizeof loading->problem,
-                 "%s: %" PRId64 " is outside %" PRId64 " to %" PRId64 " (%s)", row->key, value,
-                 row->min, row->max, row->unit);
-        return false;
-    }
+    if (!good)
+        return text_error(loading->problem, sizeof loading->problem, "%s: %s", row->key, why);
+    if (value < row->min || value > row->max)
+        return text_error(loading->problem, sizeof loading->problem,
+                          "%s: %" PRId64 " is outside %" PRId64 " to %" PRId64 " (%s)", row->key,
+                          value, row->min, row->max, row->unit);
     loading->options->thresholds.value[which] = value;
     return true;
 }
@@ -103,10 +96,8 @@ static char *next_line(char *into, int size, void *stream)
 bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size)
 {
     struct serve_options *serve = malloc(sizeof *serve);
-    if (serve == NULL) {
-        snprintf(error, error_size, "%s: out of memory", path);
-        return false;
-    }
+    if (serve == NULL)
+        return text_error(error, error_size, "%s: out of memory", path);
     serve_options_default(serve);
     serve->watch = *options;
     bool good = config_load_serve(path, serve, error, error_size);
@@ -124,26 +115,19 @@ bool config_load_serve(const char *path, struct serve_options *options, char *er
         .file = fopen(path, "re"),
         .lines_left = CONFIG_LINES_MAX,
     };
-    if (loading.file == NULL) {
-        snprintf(error, error_size, "%s: %s", path, strerror(errno));
-        return false;
-    }
+    if (loading.file == NULL)
+        return text_error(error, error_size, "%s: %s", path, strerror(errno));
     int line = ini_parse_stream(next_line, &loading, take, &loading);
     bool unreadable = ferror(loading.file) != 0;
     fclose(loading.file);
-    if (unreadable || line < 0) {
-        snprintf(error, error_size, "%s: cannot be read", path);
-        return false;
-    }
-    if (loading.lines_left < 0) {
-        snprintf(error, error_size, "%s: longer than %d lines", path, CONFIG_LINES_MAX);
-        return false;
-    }
-    if (line > 0) {
-        snprintf(error, error_size, "%s:%d: %s", path, line,
-                 loading.problem[0] != '\0' ? loading.problem : "not 'key = value' or '[section]'");
-        return false;
-    }
+    if (unreadable || line < 0)
+        return text_error(error, error_size, "%s: cannot be read", path);
+    if (loading.lines_left < 0)
+        return text_error(error, error_size, "%s: longer than %d lines", path, CONFIG_LINES_MAX);
+    if (line > 0)
+        return text_error(error, error_size, "%s:%d: %s", path, line,
+                          loading.problem[0] != '\0' ? loading.problem
+                                                     : "not 'key = value' or '[section]'");
     const char *wrong = contradiction(&options->watch.thresholds);
     if (wrong == NULL)
         wrong = serve_options_contradiction(options);

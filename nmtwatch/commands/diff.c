@@ -4,11 +4,9 @@
 #include "reports/soak/difference.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define WINDOW_MS 60000
@@ -63,10 +61,8 @@ static int read_side(struct side *side)
 {
     char error[512];
     struct replay replay;
-    if (!replay_open(&replay, side->file, error, sizeof error)) {
-        print_error("nmtwatch diff: %s\n", error);
-        return EXIT_IO;
-    }
+    if (!replay_open(&replay, side->file, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch diff: %s\n", error);
     const struct recording_header *header = replay.header;
     side->story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
     side->trial = trial_create(&header->target, NULL);
@@ -108,10 +104,8 @@ static int print(const struct side *a, const struct side *b, int64_t window_ms, 
                                            .at_ms = sides[i]->last_ms,
                                            .window_ms = window_ms};
     struct difference *difference = difference_make(&both[0], &both[1]);
-    if (difference == NULL) {
-        print_error("nmtwatch diff: out of memory\n");
-        return EXIT_IO;
-    }
+    if (difference == NULL)
+        return print_failure(EXIT_IO, "nmtwatch diff: out of memory\n");
     if (json) {
         struct json_out out = {0};
         if (difference_json(&out, difference) != NULL)

@@ -8,21 +8,13 @@
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/observe/uprobes.h"
-#include "nmtwatch/process/messages.h"
-#include "nmtwatch/profile/agent_library.h"
-#include "nmtwatch/serve/mhd.h"
-#include "reports/json/json_out.h"
-#include "reports/page/terminal.h"
+#include "nmtwatch/serve/web.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -573,10 +565,8 @@ static int run(int argc, char **argv)
         target_close(&target);
         return code;
     }
-    if (discover_jvms(&found) != 0) {
-        print_error("nmtwatch doctor: reading /proc: %s\n", strerror(errno));
-        return EXIT_IO;
-    }
+    if (discover_jvms(&found) != 0)
+        return print_failure(EXIT_IO, "nmtwatch doctor: reading /proc: %s\n", strerror(errno));
     code = examine(&found, found.count > 0, json);
     fflush(stdout);
     if (found.count == 0)

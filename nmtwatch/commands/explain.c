@@ -1,15 +1,8 @@
-/*
- * nmtwatch explain: the runbook of a finding, of a family of generated classes, or a page by its name.
- */
-#include "analyzers/judge/finding.h"
+/* nmtwatch explain: the runbook of a finding, of a family of generated classes, or a page by its name. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/process/messages.h"
-#include "reports/json/json_out.h"
 #include "reports/page/runbooks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What an operand names. Row is NULL unless it is a finding. */
 struct topic {

@@ -1,24 +1,19 @@
-/*
- * nmtwatch export: a recording in the format of another program: JFR (JMC, jfr view), OpenMetrics (promtool
- * tsdb create-blocks-from openmetrics), CSV.
- */
+/* nmtwatch export: a recording in the format of another program: JFR (JMC, jfr view), OpenMetrics (promtool
+ * tsdb create-blocks-from openmetrics), CSV. */
 #include "nmtwatch/commands/options.h"
+#include "reports/text/units.h"
 #include "nmtwatch/jfr/history_jfr.h"
 #include "nmtwatch/jfr/jfr_read.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/messages.h"
 #include "nmtwatch/record/recording.h"
-#include "reports/metrics/sample_metrics.h"
+#include "reports/metrics/exposition.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- OpenMetrics ------------------------------------------------------------------------------ */
@@ -89,10 +84,9 @@ static bool metrics_sample(struct metrics *metrics, int64_t unix_ms, const struc
         metrics->family = i;
         sample_metrics_write(i, sample, &source, series_of, metrics);
     }
-    for (int i = 0; i < metrics->count; i++) {
+    for (int i = 0; i < metrics->count; i++)
         if (metrics->series[i].text.length > SPOOL_BYTES)
             metrics->failed |= !spool(&metrics->series[i]);
-    }
     return !metrics->failed;
 }
 
@@ -107,10 +101,9 @@ static bool metrics_end(struct metrics *metrics, int fd)
     static const char eof[] = "# EOF\n";
     bool good = true;
     for (int family = 0; family >= 0; family = sample_metrics_next(family)) {
-        for (int i = 0; i < metrics->count && good; i++) {
+        for (int i = 0; i < metrics->count && good; i++)
             if (metrics->series[i].family == family)
                 good = unspool(&metrics->series[i], fd);
-        }
     }
     return good && write_all(fd, eof, sizeof eof - 1);
 }
@@ -152,12 +145,8 @@ static void csv_amount(FILE *out, bool known, const struct nmt_amount *amount)
 
 static void csv_time(FILE *out, int64_t unix_ms, int64_t ms)
 {
-    time_t second = (time_t)(unix_ms / 1000);
-    struct tm utc;
-    char text[32];
-    gmtime_r(&second, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    fprintf(out, "%s.%03dZ,%" PRId64, text, (int)(unix_ms % 1000), ms);
+    fprintf(out, "%s.%03dZ,%" PRId64, units_utc(unix_ms, UNITS_ISO).text, (int)(unix_ms % 1000),
+            ms);
 }
 
 static void csv_text(FILE *out, const char *text)
@@ -363,10 +352,9 @@ static int format_of(const char *file)
                  {".openmetrics", EXPORT_OPENMETRICS},
                  {".prom", EXPORT_OPENMETRICS},
                  {".csv", EXPORT_CSV}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (ends_with(file, known[i].end))
             return (int)known[i].format;
-    }
     return -1;
 }
 

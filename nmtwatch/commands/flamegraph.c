@@ -1,19 +1,14 @@
-/*
- * nmtwatch flamegraph: a profile as a flame graph, or the difference of two: JFR of the agent or collapsed
- * stacks of any profiler ("a;b;c 12").
- */
+/* nmtwatch flamegraph: a profile as a flame graph, or the difference of two: JFR of the agent or collapsed
+ * stacks of any profiler ("a;b;c 12"). */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/messages.h"
 #include "reports/profile/profile_difference.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 8192 /* of a line */
@@ -108,10 +103,9 @@ static bool read_collapsed(struct source *source, int fd, char *error, size_t er
             fclose(in);
         return false;
     }
-    while ((kind = next_line(in, line)) == LINE_TEXT || kind == LINE_BINARY) {
+    while ((kind = next_line(in, line)) == LINE_TEXT || kind == LINE_BINARY)
         if (kind == LINE_BINARY || !add_line(source->collapsed, line))
             source->unread += kind == LINE_BINARY || (line[0] != '\0' && line[0] != '#');
-    }
     bool good = !ferror(in);
     if (!good)
         snprintf(error, error_size, "%s: %s", source->name, strerror(errno));
@@ -199,8 +193,7 @@ static int write_output(const char *output, const struct source *before, const s
     FILE *out = result_open(output, 0);
     if (result_close(out, output, out != NULL && write_page(before, after, difference, out)))
         return 0;
-    print_error("nmtwatch flamegraph: %s: %s\n", output, strerror(errno));
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch flamegraph: %s: %s\n", output, strerror(errno));
 }
 
 static int show(const struct source *before, const struct source *after, bool absolute,
@@ -209,10 +202,8 @@ static int show(const struct source *before, const struct source *after, bool ab
     struct profile_difference difference = {0};
     int code = 0;
     if (before != NULL &&
-        !profile_difference_make(&difference, before->tree, after->tree, absolute, after->bytes)) {
-        print_error("nmtwatch flamegraph: out of memory\n");
-        return EXIT_IO;
-    }
+        !profile_difference_make(&difference, before->tree, after->tree, absolute, after->bytes))
+        return print_failure(EXIT_IO, "nmtwatch flamegraph: out of memory\n");
     if (output != NULL)
         code = write_output(output, before, after, before != NULL ? &difference : NULL);
     else if (before != NULL)

@@ -2,14 +2,10 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/messages.h"
-#include "nmtwatch/watch/watching.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct settings {
@@ -80,10 +76,8 @@ static int of_file(const char *path, const struct settings *settings,
                    struct holders_baseline *baseline)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        print_error("nmtwatch holders: %s: %s\n", path, strerror(errno));
-        return EXIT_IO;
-    }
+    if (fd < 0)
+        return print_failure(EXIT_IO, "nmtwatch holders: %s: %s\n", path, strerror(errno));
     return answer_of(fd, path, settings, baseline);
 }
 
@@ -100,10 +94,8 @@ static int of_target(const struct target *target, const struct settings *setting
     char sentence[600], name[64];
     int code = EXIT_IO;
     struct holders_answer *answer = malloc(sizeof *answer);
-    if (answer == NULL) {
-        print_error("nmtwatch holders: out of memory\n");
-        return EXIT_IO;
-    }
+    if (answer == NULL)
+        return print_failure(EXIT_IO, "nmtwatch holders: out of memory\n");
     enum holders_taken taken =
         holders_take(answer, target, &options, &failure, sentence, sizeof sentence);
     snprintf(name, sizeof name, "pid %d", (int)target->pid);

@@ -1,22 +1,13 @@
-/*
- * nmtwatch list: every HotSpot JVM this user may see, and what can be known of it without asking
- * it: /proc and hsperfdata only, no attach, no signal.
- */
+/* nmtwatch list: every HotSpot JVM this user may see, and what can be known of it without asking
+ * it: /proc and hsperfdata only, no attach, no signal. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/agent_files.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/perfdata.h"
-#include "nmtwatch/jvm/proc.h"
-#include "reports/json/json_out.h"
-#include "reports/page/terminal.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -31,17 +22,7 @@ static struct row row_of(const struct target *target)
 {
     struct row row = {.target = target, .container = target->contained};
     sample_clear(&row.sample);
-
-    struct proc proc;
-    if (proc_open(&proc, target) == 0) {
-        proc_sample(&proc, &row.sample);
-        proc_close(&proc);
-    }
-    struct perfdata *perfdata = perfdata_open(target);
-    if (perfdata != NULL) {
-        perfdata_sample(perfdata, &row.sample);
-        perfdata_close(perfdata);
-    }
+    sample_unasked(target, &row.sample);
     row.container = row.container || target->nspid != target->pid;
 
     const struct passwd *user = getpwuid(target->uid);
@@ -102,8 +83,7 @@ static int print_json(const struct discovery *found)
     json_out_end(&out, '}');
     if (json_out_print(&out, stdout))
         return 0;
-    print_error("nmtwatch list: out of memory\n");
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch list: out of memory\n");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -193,15 +173,13 @@ static int print_table(const struct discovery *found)
         hidden[NSPID] = hidden[NSPID] && row.target->nspid == row.target->pid;
         hidden[MACHINE] = hidden[MACHINE] && !target_is_other_machine(row.target);
     }
-    for (int c = 0; c < COLUMNS && good; c++) {
+    for (int c = 0; c < COLUMNS && good; c++)
         if (!hidden[c])
             shown[table.column_count++] = columns[c];
-    }
     for (int i = 0, at = 0; i < found->count && good; i++) {
-        for (int c = 0; c < COLUMNS; c++) {
+        for (int c = 0; c < COLUMNS; c++)
             if (!hidden[c])
                 texts[at++] = cells[i].text[c];
-        }
     }
     good = good && (found->count == 0 || terminal_table(&terminal, &table));
     free(texts);
@@ -240,10 +218,8 @@ static int run(int argc, char **argv)
     if ((code = target_option_proc(&command_list)) != 0)
         return code;
     struct discovery found;
-    if (discover_jvms(&found) != 0) {
-        print_error("nmtwatch list: reading /proc: %s\n", strerror(errno));
-        return EXIT_IO;
-    }
+    if (discover_jvms(&found) != 0)
+        return print_failure(EXIT_IO, "nmtwatch list: reading /proc: %s\n", strerror(errno));
     code = json ? print_json(&found) : print_table(&found);
     if (found.count == 0)
         print_error("nmtwatch list: no HotSpot JVM found\n");

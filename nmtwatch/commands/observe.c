@@ -2,22 +2,18 @@
 #include "nmtwatch/alert/push.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/observe/heap_sampler.h"
-#include "nmtwatch/observe/loaded_methods.h"
-#include "nmtwatch/observe/observe.h"
 #include "nmtwatch/observe/observe_child.h"
+#include "nmtwatch/observe/observe.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/profile/one_shot.h"
-#include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,8 +28,7 @@ static int write_file(const struct observe_report *report, enum profile_format f
     FILE *out = result_open(path, 0);
     if (result_close(out, path, out != NULL && observe_report_write(report, format, ROWS, out)))
         return 0;
-    print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch observe: %s: %s\n", path, strerror(errno));
 }
 
 static int push_report(const struct push_options *options, const struct target *target,
@@ -125,6 +120,7 @@ struct group {
     int64_t at_once, end_ms;
     int count, running, left_out, code;
     struct observed *at;
+    size_t capacity;
 };
 
 static void complain(struct group *group, pid_t pid, const char *sentence, int code)
@@ -142,13 +138,12 @@ static bool take(void *context, const struct target *target, bool young)
         group->left_out++;
         return false;
     }
-    struct observed *more = reallocarray(group->at, (size_t)group->count + 1, sizeof *more);
-    if (more != NULL)
-        group->at = more;
+    bool room =
+        array_room(&group->at, &group->capacity, (size_t)group->count + 1, sizeof *group->at);
     int64_t left_ms = group->end_ms - clock_ms(CLOCK_MONOTONIC);
     group->request.options.duration_ms = left_ms > 0 ? left_ms : 0;
     struct observe_child *child =
-        more != NULL ? observe_child_start(target, &group->request, error, sizeof error) : NULL;
+        room ? observe_child_start(target, &group->request, error, sizeof error) : NULL;
     if (child == NULL) {
         complain(group, target->pid, error, EXIT_IO);
         return true;
@@ -406,10 +401,8 @@ static int run_many(const struct arguments *arguments)
         group.request.format[group.request.format_count++] = PROFILE_PPROF;
     char path[4096 + 16], error[400] = "-o: the name is too long";
     if (group.files != NULL && (!pid_path(group.files, getpid(), path, sizeof path) ||
-                                !profile_output_possible(path, error, sizeof error))) {
-        print_error("nmtwatch observe: %s\n", error);
-        return EXIT_IO;
-    }
+                                !profile_output_possible(path, error, sizeof error)))
+        return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
     return observe_many(&group, arguments->match);
 }
 
@@ -426,10 +419,8 @@ static int run_one(const char *pid, const struct arguments *arguments)
         return options_error(&command_observe,
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
                              output);
-    if (output != NULL && !profile_output_possible(output, error, sizeof error)) {
-        print_error("nmtwatch observe: %s\n", error);
-        return EXIT_IO;
-    }
+    if (output != NULL && !profile_output_possible(output, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
     int code = target_option_open(&command_observe, pid, &target);
     if (code == 0) {
         code = methods ? count_methods(&target, arguments->json)
@@ -489,10 +480,8 @@ static int run(int argc, char **argv)
     code = push_possible(&arguments.push, error, sizeof error);
     if (code == EXIT_USAGE)
         return options_error(&command_observe, "%s", error);
-    if (code != 0) {
-        print_error("nmtwatch observe: --push: %s\n", error);
-        return code;
-    }
+    if (code != 0)
+        return print_failure(code, "nmtwatch observe: --push: %s\n", error);
     if (arguments.at_once > 0 && !many)
         return options_error(&command_observe, "--at-once needs --all or --match");
     if (arguments.at_once > AT_ONCE_MAX)

@@ -2,23 +2,15 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/messages.h"
-#include "reports/page/terminal.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/commands/config.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/serve/member.h"
 #include "nmtwatch/serve/scan.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- target option ---------------------------------------------------------------------------- */
@@ -404,8 +396,8 @@ bool watch_given_take(const struct watch_given *given, struct watch_options *opt
         snprintf(name, sizeof name, "%s", watch_option_settings(false)[i].key);
         for (char *at = name; (at = strchr(at, '_')) != NULL;)
             *at = '-';
-        snprintf(error, error_size, "--%s '%.80s': expected %s", name, given->text[i], expected);
-        return false;
+        return text_error(error, error_size, "--%s '%.80s': expected %s", name, given->text[i],
+                          expected);
     }
     return true;
 }
@@ -415,10 +407,8 @@ int watch_given_apply(const struct command *command, const struct watch_given *g
 {
     char error[512];
     (soak ? watch_options_default_soak : watch_options_default)(options);
-    if (config != NULL && !config_load(config, options, error, sizeof error)) {
-        print_error("nmtwatch %s: %s\n", command->name, error);
-        return EXIT_USAGE;
-    }
+    if (config != NULL && !config_load(config, options, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch %s: %s\n", command->name, error);
     if (!watch_given_take(given, options, error, sizeof error))
         return options_error(command, "%s", error);
     return 0;
@@ -454,10 +444,9 @@ static int open_all(const struct command *command, struct session_options *optio
     int code = target_option_proc(command);
     if (code != 0)
         return code;
-    if (discover_jvms(&discovery) != 0) {
-        print_error("nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
-        return EXIT_IO;
-    }
+    if (discover_jvms(&discovery) != 0)
+        return print_failure(EXIT_IO, "nmtwatch %s: /proc cannot be read: %s\n", command->name,
+                             strerror(errno));
     options->target_count = discovery.count;
     options->targets = discovery.targets; /* kept: the process ends with the session */
     return 0;

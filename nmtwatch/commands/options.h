@@ -1,5 +1,4 @@
-/*
- * options: one table per verb says which options it has; the same table parses and prints help.
+/* options: one table per verb says which options it has; the same table parses and prints help.
  *
  *   static int run(int argc, char **argv)
  *   {
@@ -20,20 +19,46 @@
  * ends the options. Names are never abbreviated: a script must not change its meaning when an
  * option is added. --help is every verb's and needs no row. Errors are one line on stderr,
  * `nmtwatch VERB: what is wrong (see nmtwatch help VERB)`, and exit code 64.
- * Ownership: values point into argv. One thread.
- */
-#ifndef NMTWATCH_COMMANDS_OPTIONS_H
-#define NMTWATCH_COMMANDS_OPTIONS_H
+ * Ownership: values point into argv. One thread. */
+#pragma once
 
-#include "nmtwatch/commands/command.h"
 #include "nmtwatch/jvm/target.h"
-#include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/watch/watch_options.h"
 #include "nmtwatch/watch/session.h"
 #include "reports/json/json_out.h"
+#include "nmtwatch/process/messages.h"
+#include "reports/page/page.h"
+#include "nmtwatch/serve/serve_options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* command: the verbs of nmtwatch. One file per verb; main.c is a table of these.
+ *
+ * run gets the arguments after the verb (argv[0] is the verb) and returns the exit code.
+ * Exit codes are documented in docs/exit-codes.md. */
+struct command {
+    const char *name;
+    const char *summary; /* for `nmtwatch help` */
+    const char *usage; /* `nmtwatch VERB --help`: synopsis and prose; options.h adds the options */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_list, command_check, command_top, command_watch, command_record,
+    command_replay, command_report, command_verdict, command_rules, command_repair, command_profile,
+    command_soak, command_diff, command_plan, command_analyze, command_triage, command_classlog,
+    command_holders, command_observe, command_explain, command_serve, command_doctor,
+    command_export, command_flamegraph;
+
+/* report: what `nmtwatch report` does, for verbs that end with a report. Setup context. */
+/* The recording as page, pictures, Markdown and JSON in the directory, which is made when it is not
+ * there. False after one line on stderr. */
+bool report_make(const char *recording, const char *directory);
+/* A page as stem.html and stem.md in the directory. False after one line on stderr. */
+bool report_add_page(const char *directory, const char *stem, const struct page *page);
+/* Makes it with the folders above it; false with errno. */
+bool report_make_directory(const char *path);
 
 /* Stores the value; NULL when it is good, else what was expected instead ("a number above 0"). */
 typedef const char *option_take_fn(const char *value, void *into);
@@ -74,49 +99,33 @@ bool options_colour(bool refused);
 bool options_screen(void);
 
 /* Rows that mean the same in every verb that has them. */
-#define OPTION_NO_COLOR(into)                                                                      \
+#define OPTION_FLAG(name, into, help)                                                              \
+    (struct option_row)                                                                            \
     {                                                                                              \
-        0, "no-color", NULL, NULL, into, "no colours"                                              \
+        0, name, NULL, NULL, into, help                                                            \
     }
+#define OPTION_VALUE(name, value, take, into, help)                                                \
+    (struct option_row)                                                                            \
+    {                                                                                              \
+        0, name, value, option_take_##take, into, help                                             \
+    }
+#define OPTION_NO_COLOR(into) OPTION_FLAG("no-color", into, "no colours")
 #define OPTION_FOR(into)                                                                           \
-    {                                                                                              \
-        0, "for", "TIME", option_take_span_ms, into, "stop after this (until interrupted)"         \
-    }
-#define OPTION_FORCE(into)                                                                         \
-    {                                                                                              \
-        0, "force", NULL, NULL, into, "overwrite an existing recording"                            \
-    }
-#define OPTION_CONFIG(into)                                                                        \
-    {                                                                                              \
-        0, "config", "FILE", option_take_text, into, "INI file with [thresholds]"                  \
-    }
+    OPTION_VALUE("for", "TIME", span_ms, into, "stop after this (until interrupted)")
+#define OPTION_FORCE(into)  OPTION_FLAG("force", into, "overwrite an existing recording")
+#define OPTION_CONFIG(into) OPTION_VALUE("config", "FILE", text, into, "INI file with [thresholds]")
 #define OPTION_CONFIG_WATCH(into)                                                                  \
-    {                                                                                              \
-        0, "config", "FILE", option_take_text, into, "INI file with [thresholds] and [watch]"      \
-    }
-#define OPTION_JSON(into)                                                                          \
-    {                                                                                              \
-        0, "json", NULL, NULL, into, "one JSON object"                                             \
-    }
-#define OPTION_MARKDOWN(into)                                                                      \
-    {                                                                                              \
-        0, "markdown", NULL, NULL, into, "Markdown, for a ticket"                                  \
-    }
+    OPTION_VALUE("config", "FILE", text, into, "INI file with [thresholds] and [watch]")
+#define OPTION_JSON(into)     OPTION_FLAG("json", into, "one JSON object")
+#define OPTION_MARKDOWN(into) OPTION_FLAG("markdown", into, "Markdown, for a ticket")
 #define OPTION_MATCH(into)                                                                         \
-    {                                                                                              \
-        0, "match", "RULES", option_take_text, into,                                               \
-            "only JVMs that match: main=PATTERN,user=PATTERN;pid=N"                                \
-    }
+    OPTION_VALUE("match", "RULES", text, into,                                                     \
+                 "only JVMs that match: main=PATTERN,user=PATTERN;pid=N")
 #define OPTION_TIMEOUT(into, initial)                                                              \
-    {                                                                                              \
-        0, "timeout", "TIME", option_take_duration_ms, into,                                       \
-            "for each exchange with the JVM (" initial ")"                                         \
-    }
+    OPTION_VALUE("timeout", "TIME", duration_ms, into,                                             \
+                 "for each exchange with the JVM (" initial ")")
 #define OPTION_NOTIFY(into)                                                                        \
-    {                                                                                              \
-        0, "notify", "CMD", option_take_text, into,                                                \
-            "run for each alert, JSON on its standard input"                                       \
-    }
+    OPTION_VALUE("notify", "CMD", text, into, "run for each alert, JSON on its standard input")
 
 option_take_fn option_take_text;        /* const char * */
 option_take_fn option_take_count;       /* int64_t, 1 .. */
@@ -124,11 +133,9 @@ option_take_fn option_take_duration_ms; /* int64_t: "500ms", "10s", "5m", "2h" *
 option_take_fn option_take_span_ms;     /* the same, above 0 */
 option_take_fn option_take_bytes;       /* int64_t: "64M", "1G" */
 
-/*
- * target_option: the PID operand of a verb -> an opened target, or the sentence why not.
+/* target_option: the PID operand of a verb -> an opened target, or the sentence why not.
  *
- * Calling context: setup, one thread.
- */
+ * Calling context: setup, one thread. */
 /* "architecture" and "emulated" of a JVM. */
 void target_machine_json(struct json_out *out, const struct target *target);
 
@@ -143,12 +150,10 @@ int target_option_open(const struct command *command, const char *text, struct t
  * ones. 0, or the exit code after one line on stderr. */
 int target_option_proc(const struct command *command);
 
-/*
- * target_many: --all and --match RULES: the JVMs that fit, those that start meanwhile included.
+/* target_many: --all and --match RULES: the JVMs that fit, those that start meanwhile included.
  *
  *   target_many_open -> target_many_scan, again and again -> target_many_none, where it gave nothing
- *                    -> target_many_close
- */
+ *                    -> target_many_close */
 struct target_many;
 /* match: NULL: all. NULL with the exit code after one line on stderr. */
 struct target_many *target_many_open(const struct command *command, const char *match, int *code);
@@ -162,15 +167,13 @@ void target_many_scan(struct target_many *many,
 int target_many_none(const struct target_many *many);
 void target_many_close(struct target_many *many);
 
-/*
- * watch_options: the command line of a watch: the rows of nmtwatch/watch/watch_options.def for
+/* watch_options: the command line of a watch: the rows of nmtwatch/watch/watch_options.def for
  * options_parse, and what `watch` and `record` share beyond them. Setup context.
  *
  *   struct watch_given given = {0};
  *   n = options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, given.text, rows, n);
  *   options_parse(...);
- *   watch_given_apply(command, &given, config, false, &options);
- */
+ *   watch_given_apply(command, &given, config, false, &options); */
 
 /* The settings of a watch as they stand on the command line; options_settings fills it. */
 struct watch_given {
@@ -190,8 +193,7 @@ int watch_given_apply(const struct command *command, const struct watch_given *g
 struct watch_arguments {
     struct watch_given given;
     const char *config;
-    bool no_color;
-    bool json;
+    bool no_color, json;
     enum session_output into_pipe; /* of the output when it is no terminal */
 };
 #define WATCH_ROWS_MAX (WATCH_OPTION_COUNT + 12)
@@ -204,4 +206,23 @@ int watch_arguments_apply(const struct command *command, const struct watch_argu
 int watch_options_run(const struct command *command, const struct watch_arguments *arguments,
                       char **operands, int count, struct session_options *options);
 
-#endif
+/* config: an INI file -> thresholds, defaults of `watch`, and what `serve` does.
+ *
+ *   [thresholds]                 keys and limits: `nmtwatch help thresholds`, docs/thresholds.md
+ *   internal_investigate_bytes = 500MB
+ *   family_rate_per_s = 2
+ *   [watch]                      keys: nmtwatch/watch/watch_options.def
+ *   nmt_interval = 5s
+ *   [serve]                      keys: nmtwatch/serve/serve_options.def, docs/serve.md
+ *   listen = 127.0.0.1:9779
+ *   [receiver NAME]              keys: nmtwatch/alert/delivery.h, docs/alerting.md
+ *   kind = alertmanager
+ *
+ * Every value is checked; the first error is one sentence "file:line: what". An unknown section or
+ * key is an error: a typo must not be a threshold that silently stays at its default. Setup
+ * context. */
+/* Values not in the file stay as they are. False with the sentence in error; options are then of no
+ * use. */
+bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size);
+bool config_load_serve(const char *path, struct serve_options *options, char *error,
+                       size_t error_size);

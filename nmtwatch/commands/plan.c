@@ -4,17 +4,13 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/plan/plan_sources.h"
-#include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/diagnosis/triage_report.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <ctype.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NUMBER_DIGITS_MAX 18
 
@@ -75,10 +71,9 @@ static const char *take_rate(const char *value, void *into)
     double number;
     const char *unit;
     if (take_digits(value, &number, &unit)) {
-        for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++) {
+        for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
             if (strcmp(unit, units[i].unit) == 0)
                 return give(into, number / units[i].seconds);
-        }
     }
     return "a rate such as 5/s, 300/min or 1000/h";
 }
@@ -152,10 +147,8 @@ static int from_file(const char *path, struct plan_measured *measured,
                      struct target_identity *identity)
 {
     char error[700], damage[300];
-    if (!plan_recorded(measured, identity, path, damage, sizeof damage, error, sizeof error)) {
-        print_error("nmtwatch plan: %s\n", error);
-        return EXIT_IO;
-    }
+    if (!plan_recorded(measured, identity, path, damage, sizeof damage, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch plan: %s\n", error);
     if (damage[0] != '\0')
         print_error("nmtwatch plan: warning: %s\n", damage);
     return 0;

@@ -1,23 +1,14 @@
-/*
- * nmtwatch profile: the agent: start, stop, status, memory, dump; or all of it at once.
- */
-#include "nmtwatch/profile/alloc_run.h"
+/* nmtwatch profile: the agent: start, stop, status, memory, dump; or all of it at once. */
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/messages.h"
-#include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/one_shot.h"
-#include "nmtwatch/profile/start_options.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- alloc verb ------------------------------------------------------------------------------- */
@@ -405,10 +396,8 @@ static int run(int argc, char **argv)
     code = push_possible(&arguments.push, error, sizeof error);
     if (code == EXIT_USAGE)
         return options_error(&command_profile, "%s", error);
-    if (code != 0) {
-        print_error("nmtwatch profile: --push: %s\n", error);
-        return code;
-    }
+    if (code != 0)
+        return print_failure(code, "nmtwatch profile: --push: %s\n", error);
     if (arguments.push.url != NULL && arguments.duration_ms == 0)
         return options_error(&command_profile, "--push needs --for");
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;

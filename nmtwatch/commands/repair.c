@@ -1,11 +1,7 @@
 /* nmtwatch repair: cuts what a killed JVM left behind the last complete chunk of a JFR file. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jfr/jfr_read.h"
-#include "reports/json/json_out.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
-
-#include <stdio.h>
 
 static void print_json(const char *path, int64_t cut_bytes)
 {
@@ -28,10 +24,8 @@ static int run(int argc, char **argv)
         return options_error(&command_repair, "one JFR file is needed");
     int64_t cut_bytes;
     char error[512];
-    if (!jfr_repair(argv[1], &cut_bytes, error, sizeof error)) {
-        print_error("nmtwatch repair: %s\n", error);
-        return EXIT_IO;
-    }
+    if (!jfr_repair(argv[1], &cut_bytes, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch repair: %s\n", error);
     if (json)
         print_json(argv[1], cut_bytes);
     else if (cut_bytes > 0)

@@ -1,15 +1,9 @@
 /* nmtwatch replay: the judge over a recording: the alerts of the live run, raised again. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/config.h"
 #include "nmtwatch/record/recording.h"
-#include "nmtwatch/watch/session.h"
-#include "reports/watch/watch_view.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 struct printing {
     struct terminal terminal;
@@ -53,10 +47,8 @@ static int replay_file(const char *path, const char *config, struct printing *pr
     char error[512];
     struct replay replay;
     struct watch_options options;
-    if (!replay_open(&replay, path, error, sizeof error)) {
-        print_error("nmtwatch replay: %s\n", error);
-        return EXIT_IO;
-    }
+    if (!replay_open(&replay, path, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch replay: %s\n", error);
     watch_options_default(&options);
     options.thresholds = replay.header->thresholds;
     options.warmup_s = replay.header->warmup_s;

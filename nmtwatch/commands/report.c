@@ -1,9 +1,6 @@
-/*
- * nmtwatch report: a recording, judged again, as a page, charts, Markdown and JSON in a
- * directory.
- */
+/* nmtwatch report: a recording, judged again, as a page, charts, Markdown and JSON in a
+ * directory. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/command.h"
 #include "nmtwatch/jfr/history_jfr.h"
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/process/files.h"
@@ -11,31 +8,24 @@
 #include "reports/text/escape.h"
 #include "reports/story/story.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/*
- * gnuplot: runs the installed gnuplot on a script and hands back the picture.
+/* gnuplot: runs the installed gnuplot on a script and hands back the picture.
  *
  * gnuplot is optional and somebody else's program: it gets the script on its standard input, no
  * file name and no start-up file, and GNUPLOT_TIMEOUT_MS to finish. Ownership: the caller frees the
- * picture. Setup context, one thread.
- */
+ * picture. Setup context, one thread. */
 #define GNUPLOT_TIMEOUT_MS 20000 /* a picture takes 50 ms */
 
 enum gnuplot_result {
@@ -50,9 +40,7 @@ extern char **environ;
 
 /* Files in memory: no pipe that could fill up, nothing left behind. */
 struct streams {
-    int script;
-    int picture;
-    int complaints;
+    int script, picture, complaints;
 };
 
 static void close_streams(struct streams *streams)

@@ -1,12 +1,6 @@
-/*
- * nmtwatch rules: the thresholds as Prometheus alerting rules, on standard output.
- */
+/* nmtwatch rules: the thresholds as Prometheus alerting rules, on standard output. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/config.h"
 #include "reports/metrics/prometheus_rules.h"
-#include "nmtwatch/process/messages.h"
-
-#include <stdio.h>
 
 static bool print_json(const struct thresholds *thresholds, const char *runbooks)
 {
@@ -39,10 +33,8 @@ static int run(int argc, char **argv)
 
     serve_options_default(&options);
     char error[512];
-    if (config != NULL && !config_load_serve(config, &options, error, sizeof error)) {
-        print_error("nmtwatch rules: %s\n", error);
-        return EXIT_USAGE;
-    }
+    if (config != NULL && !config_load_serve(config, &options, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch rules: %s\n", error);
     if (runbooks == NULL)
         runbooks = options.runbooks;
     const struct thresholds *thresholds = &options.watch.thresholds;
@@ -51,8 +43,7 @@ static int run(int argc, char **argv)
         return 0;
     if (ferror(stdout))
         return 0; /* main reports it, unless only the reader has left */
-    print_error("nmtwatch rules: the rules could not be written\n");
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch rules: the rules could not be written\n");
 }
 
 const struct command command_rules = {

@@ -1,13 +1,9 @@
 /* nmtwatch serve: a daemon that watches every JVM of the host. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/config.h"
-#include "nmtwatch/serve/serve.h"
-
-#include <stdio.h>
+#include "nmtwatch/serve/helper.h"
 
 struct arguments {
-    const char *config;
-    const char *serve[SERVE_SETTINGS];
+    const char *config, *serve[SERVE_SETTINGS];
     struct watch_given watch;
     int64_t for_ms;
 };
@@ -20,12 +16,11 @@ static bool configure(void *context, struct serve_options *options, char *error,
     if (arguments->config != NULL &&
         !config_load_serve(arguments->config, options, error, error_size))
         return false;
-    for (size_t i = 0; i < SERVE_SETTINGS; i++) {
+    for (size_t i = 0; i < SERVE_SETTINGS; i++)
         if (arguments->serve[i] != NULL &&
             !serve_options_take(options, serve_settings()[i].key, arguments->serve[i], error,
                                 error_size))
             return false;
-    }
     return watch_given_take(&arguments->watch, &options->watch, error, error_size);
 }
 

@@ -1,16 +1,13 @@
 /* nmtwatch soak: a command or a JVM under watch, and at the end one answer that CI can trust. */
-#include "nmtwatch/commands/command.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"
-#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,15 +20,9 @@ struct soak_arguments {
     struct watch_given watch;
     struct soak_run_options run;
     const char *config;
-    bool json;
-    bool no_color;
-    const char *junit;
-    const char *report;
-    const char *record;
-    const char *against;
-    const char *replay;
-    bool tap;
-    bool no_report;
+    bool json, no_color;
+    const char *junit, *report, *record, *against, *replay;
+    bool tap, no_report;
     char report_path[PATH_MAX]; /* the default */
     char record_path[SOAK_PATH_MAX];
     int junit_fd; /* -1: none, or written */
@@ -57,10 +48,9 @@ static const char *take_budget(const char *value, void *into)
 static int read_budgets(const struct budget_texts *texts, struct budgets *budgets)
 {
     char why[512];
-    for (int i = 0; i < texts->count; i++) {
+    for (int i = 0; i < texts->count; i++)
         if (!budget_text_parse(texts->text[i], budgets, why, sizeof why))
             return options_error(&command_soak, "--budget: %s", why);
-    }
     return 0;
 }
 
@@ -86,10 +76,9 @@ static int check_combination(const struct soak_arguments *arguments, int operand
         return options_error(&command_soak, "--tap and --json exclude each other");
     if (arguments->report != NULL && arguments->no_report)
         return options_error(&command_soak, "--report and --no-report exclude each other");
-    for (int i = 0; i < arguments->run.budgets.count; i++) {
+    for (int i = 0; i < arguments->run.budgets.count; i++)
         if (arguments->run.budgets.budget[i].kind == BUDGET_ITERATION && arguments->run.per == NULL)
             return options_error(&command_soak, "a budget per iteration needs --per");
-    }
     if (arguments->record != NULL && strcmp(arguments->record, "-") == 0)
         return options_error(&command_soak, "--record: standard output is for the verdict");
     return 0;
@@ -99,8 +88,7 @@ static int check_combination(const struct soak_arguments *arguments, int operand
 
 static int refuse(const char *path, const char *why)
 {
-    print_error("nmtwatch soak: %s: %s\n", escape_name(path).text, why);
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch soak: %s: %s\n", escape_name(path).text, why);
 }
 
 /* Before anything is started: a soak of hours must not end with a file that cannot be written. */
@@ -190,10 +178,8 @@ static void make_report(const struct soak_arguments *arguments, struct soak_summ
 
 static int finish(struct soak_arguments *arguments, struct soak_outcome *outcome)
 {
-    if (outcome == NULL) {
-        print_error("nmtwatch soak: out of memory\n");
-        return EXIT_UNKNOWN;
-    }
+    if (outcome == NULL)
+        return print_failure(EXIT_UNKNOWN, "nmtwatch soak: out of memory\n");
     outcome->summary.against = arguments->against;
     make_report(arguments, &outcome->summary);
     int code = (int)outcome->summary.answer;
@@ -217,10 +203,8 @@ static int judge_recording(struct soak_arguments *arguments, const struct trial 
     char error[512];
     struct recorded_trial recorded;
     if (!recorded_trial_read(arguments->replay, &arguments->run.budgets, &recorded, error,
-                             sizeof error)) {
-        print_error("nmtwatch soak: %s\n", error);
-        return EXIT_IO;
-    }
+                             sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch soak: %s\n", error);
     if (recorded.damage[0] != '\0')
         print_error("nmtwatch soak: warning: %s\n", recorded.damage);
     struct soak_outcome *outcome =
@@ -268,10 +252,8 @@ static int run_checked(struct soak_arguments *arguments, const char *pid)
     struct recorded_trial reference = {0};
     char error[512];
     if (arguments->against != NULL &&
-        !recorded_trial_read(arguments->against, NULL, &reference, error, sizeof error)) {
-        print_error("nmtwatch soak: %s\n", error);
-        return EXIT_IO;
-    }
+        !recorded_trial_read(arguments->against, NULL, &reference, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch soak: %s\n", error);
     if (reference.damage[0] != '\0')
         print_error("nmtwatch soak: warning: %s\n", reference.damage);
     int code = prepare_files(arguments);

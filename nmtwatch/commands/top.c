@@ -4,8 +4,6 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/top/screen.h"
 
-#include <string.h>
-
 static const char *take_columns(const char *value, void *into)
 {
     static char error[300];

@@ -1,19 +1,13 @@
 /* nmtwatch triage: whose memory is it, which code makes it, what to change. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/config.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/live.h"
-#include "nmtwatch/watch/watching.h"
-#include "reports/json/event_json.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,10 +211,8 @@ static int run(int argc, char **argv)
     if (heap && !allow_pause)
         return options_error(&command_triage, "--heap takes a heap dump, which stops the "
                                               "application; --allow-pause allows it");
-    if (config != NULL && !config_load(config, &options.watch, error, sizeof error)) {
-        print_error("nmtwatch triage: %s\n", error);
-        return EXIT_USAGE;
-    }
+    if (config != NULL && !config_load(config, &options.watch, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch triage: %s\n", error);
     if (observe != NULL &&
         !watch_option_take(&options.watch, WATCH_OPTION_observe, observe, error, sizeof error))
         return options_error(&command_triage, "--observe '%.80s': expected %s", observe, error);

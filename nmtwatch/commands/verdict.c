@@ -1,44 +1,32 @@
 /* nmtwatch verdict: does a series of numbers grow? For any series, not only for those of a JVM. */
 #include "nmtwatch/commands/options.h"
 
-#include "analyzers/trend/verdict.h"
-#include "reports/json/json_out.h"
 #include "reports/text/units.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/messages.h"
 #include "reports/text/escape.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-/*
- * verdict_csv: a series of numbers from a text that people and scripts write.
+/* verdict_csv: a series of numbers from a text that people and scripts write.
  *
  *     seconds,bytes[,classes_loaded_total]
  *
  * Tolerated: a header line, blank lines, lines that begin with '#', spaces, CR LF, decimal seconds
  * and bytes, an empty value and nan (missing), further columns, a last line without its end, gzip.
- * Every other line is bad: it is counted, and the first one is kept for the error message.
- *
- */
+ * Every other line is bad: it is counted, and the first one is kept for the error message. */
 #define VERDICT_CSV_LINE_MAX 4096 /* a longer line is a bad one */
 
 struct verdict_csv {
     int64_t lines;
     int64_t values;  /* lines with a value */
     int64_t missing; /* lines without */
-    int64_t bad;
-    int64_t first_bad_line;
+    int64_t bad, first_bad_line;
     char first_bad[48]; /* its beginning, fit for a terminal */
     char damage[400];   /* why it was not read to its end; empty when it was */
 };

@@ -2,8 +2,6 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/process/files.h"
 
-#include <string.h>
-
 /* nmtwatch record: a watch that writes a recording and prints alerts only. */
 
 static int run_record(int argc, char **argv)

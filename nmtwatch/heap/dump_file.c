@@ -1,13 +1,9 @@
-#include "nmtwatch/heap/dump_file.h"
-
-#include "analyzers/heap/heap_internal.h"
+#include "nmtwatch/heap/holders_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -44,10 +40,8 @@ bool dump_open(struct dump_file *file, int fd)
     file->fd = fd;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     file->threads = cores > 1 ? 2 : 1;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        snprintf(file->error, sizeof file->error, "not a regular file");
-        return false;
-    }
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return text_error(file->error, sizeof file->error, "not a regular file");
     file->bytes = file->bytes_on_disk = (uint64_t)status.st_size;
     file->gzipped = pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -122,13 +116,10 @@ static bool window_fill(struct window *window, uint64_t next, uint64_t to)
     if (next >= window->from && next <= window->from + window->length) {
         size_t gone = (size_t)(next - window->from);
         if (gone == 0 && window->length == window->capacity) {
-            uint8_t *larger = realloc(window->bytes, window->capacity * 2);
-            if (larger == NULL) {
-                window->failed = true;
+            window->failed =
+                !array_room(&window->bytes, &window->capacity, window->capacity + 1, 1);
+            if (window->failed)
                 return false;
-            }
-            window->bytes = larger;
-            window->capacity *= 2;
         }
         memmove(window->bytes, window->bytes + gone, window->length - gone);
         window->length -= gone;
@@ -348,7 +339,8 @@ static bool find_segments(struct pass *pass, uint64_t at)
 static bool sentence(struct dump_file *file, const struct heap *heap, const char *otherwise)
 {
     if (file->error[0] == '\0')
-        snprintf(file->error, sizeof file->error, "%s", heap->failed ? heap->error : otherwise);
+        return text_error(file->error, sizeof file->error, "%s",
+                          heap->failed ? heap->error : otherwise);
     return false;
 }
 

@@ -1,16 +1,12 @@
-#include "nmtwatch/heap/heap_dump.h"
+#include "nmtwatch/heap/holders_run.h"
 
-#include "analyzers/parse/jcmd_reply.h"
-#include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/proc.h"
 #include "reports/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -128,21 +124,18 @@ enum failure_kind heap_dump_predict(struct heap_dump *dump, const struct target 
 bool heap_dump_fits(const struct heap_dump *dump, const struct target *target, char *sentence,
                     size_t size)
 {
-    if (dump->free_bytes < dump->predicted_room) {
-        snprintf(sentence, size, "%s for the dump predicted, %s free in the /tmp of the target",
-                 units_bytes(dump->predicted_room).text, units_bytes(dump->free_bytes).text);
-        return false;
-    }
+    if (dump->free_bytes < dump->predicted_room)
+        return text_error(
+            sentence, size, "%s for the dump predicted, %s free in the /tmp of the target",
+            units_bytes(dump->predicted_room).text, units_bytes(dump->free_bytes).text);
     int64_t limit = dump->in_memory ? memory_limit(target->pid) : -1;
-    if (limit >= 0 && resident(target) + dump->predicted_room > limit) {
-        snprintf(
+    if (limit >= 0 && resident(target) + dump->predicted_room > limit)
+        return text_error(
             sentence, size,
             "its /tmp is memory: %s for the dump predicted, the control group has %s and the JVM "
             "takes %s",
             units_bytes(dump->predicted_room).text, units_bytes(limit).text,
             units_bytes(resident(target)).text);
-        return false;
-    }
     return true;
 }
 

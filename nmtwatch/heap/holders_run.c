@@ -6,9 +6,7 @@
 #include "reports/text/units.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define QUIET_MS 2000

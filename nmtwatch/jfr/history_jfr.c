@@ -1,12 +1,10 @@
 #include "nmtwatch/jfr/history_jfr.h"
 
-#include "analyzers/model/texts.h"
 #include "agent/jfr/jfr_metadata.h"
 #include "nmtwatch/process/files.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHUNK_BYTES      (4 << 20)
 #define CHECKPOINT_EVENT 1
@@ -60,8 +58,7 @@ void jfr_bytes_free(struct jfr_bytes *bytes)
 struct history_jfr {
     int fd;
     struct target_identity target;
-    int64_t wall_start_ms;
-    int64_t peak_rss_bytes;
+    int64_t wall_start_ms, peak_rss_bytes;
     struct jfr_type_table types;
     uint32_t salt; /* of their numbers: BEFORE_A_PROFILE, or 0 */
     bool failed;
@@ -105,6 +102,42 @@ static void number(struct jfr_bytes *out, int64_t value)
     jfr_bytes_number(out, (uint64_t)value);
 }
 
+/* What an event says, member by member. */
+struct member {
+    enum { NUMBER, INT, TEXT } kind;
+    int64_t number;
+    const char *text;
+};
+#define N(value)                                                                                   \
+    {                                                                                              \
+        NUMBER, value, NULL                                                                        \
+    }
+#define I(value)                                                                                   \
+    {                                                                                              \
+        INT, value, NULL                                                                           \
+    }
+#define T(value)                                                                                   \
+    {                                                                                              \
+        TEXT, 0, value                                                                             \
+    }
+
+static void put_event(struct history_jfr *history, enum jfr_type type, int64_t ms,
+                      const struct member *members, size_t count)
+{
+    struct jfr_bytes *out = begin(history, type, ms);
+    for (size_t i = 0; i < count; i++)
+        if (members[i].kind == TEXT)
+            jfr_bytes_text(out, members[i].text);
+        else if (members[i].kind == INT)
+            jfr_bytes_int(out, (int32_t)members[i].number);
+        else
+            number(out, members[i].number);
+    end(history);
+}
+#define put(history, type, ms, ...)                                                                \
+    put_event(history, type, ms, (const struct member[]){__VA_ARGS__},                             \
+              sizeof((const struct member[]){__VA_ARGS__}) / sizeof(struct member))
+
 /* "Not available" when it is missing. */
 static int64_t value_of(const struct sample *sample, enum sample_field field)
 {
@@ -116,42 +149,28 @@ static int64_t value_of(const struct sample *sample, enum sample_field field)
 static void jvm_information(struct history_jfr *history, int64_t ms)
 {
     const struct target_identity *target = &history->target;
-    struct jfr_bytes *out = begin(history, JFR_JVM_INFORMATION, ms);
-    jfr_bytes_text(out, "HotSpot");
-    jfr_bytes_text(out, target->jdk);
-    jfr_bytes_text(out, NULL);
-    jfr_bytes_text(out, NULL);
-    jfr_bytes_text(out, target->main);
-    number(out, history->wall_start_ms - target->uptime_ms);
-    number(out, target->pid);
-    end(history);
+    put(history, JFR_JVM_INFORMATION, ms, T("HotSpot"), T(target->jdk), T(NULL), T(NULL),
+        T(target->main), N(history->wall_start_ms - target->uptime_ms), N(target->pid));
 }
 
 static void category(struct history_jfr *history, int64_t ms, const char *name,
                      const struct nmt_amount *amount)
 {
-    struct jfr_bytes *out = begin(history, JFR_NATIVE_MEMORY, ms);
-    jfr_bytes_text(out, name);
-    number(out, amount->reserved_bytes);
-    number(out, amount->committed_bytes);
-    end(history);
+    put(history, JFR_NATIVE_MEMORY, ms, T(name), N(amount->reserved_bytes),
+        N(amount->committed_bytes));
 }
 
 static void native_memory(struct history_jfr *history, int64_t ms, const struct sample *sample)
 {
     struct nmt_amount amount;
-    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++)
         if (sample_get_nmt(sample, (enum nmt_category)i, &amount))
             category(history, ms, nmt_category_name((enum nmt_category)i), &amount);
-    }
     for (int i = 0; i < sample->extra_count; i++)
         category(history, ms, sample->extra[i].name, &sample->extra[i].amount);
-    if (sample_has(sample, SAMPLE_NMT_COMMITTED_BYTES)) {
-        struct jfr_bytes *out = begin(history, JFR_NATIVE_MEMORY_TOTAL, ms);
-        number(out, value_of(sample, SAMPLE_NMT_RESERVED_BYTES));
-        number(out, value_of(sample, SAMPLE_NMT_COMMITTED_BYTES));
-        end(history);
-    }
+    if (sample_has(sample, SAMPLE_NMT_COMMITTED_BYTES))
+        put(history, JFR_NATIVE_MEMORY_TOTAL, ms, N(value_of(sample, SAMPLE_NMT_RESERVED_BYTES)),
+            N(value_of(sample, SAMPLE_NMT_COMMITTED_BYTES)));
 }
 
 /* hsperfdata has what is used and committed; NMT what is committed and reserved. */
@@ -163,18 +182,8 @@ static void heap(struct history_jfr *history, int64_t ms, const struct sample *s
         return;
     int64_t committed = amount.committed_bytes;
     sample_get(sample, SAMPLE_HEAP_COMMITTED_BYTES, &committed);
-    struct jfr_bytes *out = begin(history, JFR_HEAP_USAGE, ms);
-    number(out, value_of(sample, SAMPLE_HEAP_USED_BYTES));
-    number(out, committed);
-    number(out, amount.reserved_bytes);
-    end(history);
-}
-
-static void metaspace_sizes(struct jfr_bytes *out, int64_t committed, int64_t used)
-{
-    number(out, committed);
-    number(out, used);
-    number(out, JFR_NOT_AVAILABLE);
+    put(history, JFR_HEAP_USAGE, ms, N(value_of(sample, SAMPLE_HEAP_USED_BYTES)), N(committed),
+        N(amount.reserved_bytes));
 }
 
 static void metaspace(struct history_jfr *history, int64_t ms, const struct sample *sample)
@@ -184,27 +193,17 @@ static void metaspace(struct history_jfr *history, int64_t ms, const struct samp
         return;
     if (sample_get(sample, SAMPLE_CLASS_SPACE_USED_BYTES, &class_used))
         data_used = used - class_used;
-    struct jfr_bytes *out = begin(history, JFR_METASPACE_SUMMARY, ms);
-    jfr_bytes_int(out, -1); /* of no collection */
-    jfr_bytes_text(out, NULL);
-    number(out, JFR_NOT_AVAILABLE);
-    metaspace_sizes(out, value_of(sample, SAMPLE_METASPACE_COMMITTED_BYTES), used);
-    metaspace_sizes(out, JFR_NOT_AVAILABLE, data_used);
-    metaspace_sizes(out, JFR_NOT_AVAILABLE, class_used);
-    end(history);
+    put(history, JFR_METASPACE_SUMMARY, ms, I(-1), T(NULL), N(JFR_NOT_AVAILABLE),
+        N(value_of(sample, SAMPLE_METASPACE_COMMITTED_BYTES)), N(used), N(JFR_NOT_AVAILABLE),
+        N(JFR_NOT_AVAILABLE), N(data_used), N(JFR_NOT_AVAILABLE), N(JFR_NOT_AVAILABLE),
+        N(class_used), N(JFR_NOT_AVAILABLE));
 }
 
 static void method_count(struct history_jfr *history, int64_t ms,
                          const struct methods_event *methods, const char *source)
 {
-    struct jfr_bytes *out = begin(history, JFR_METHODS, ms);
-    number(out, methods->methods);
-    number(out, methods->classes);
-    number(out, methods->loaders);
-    number(out, methods->own_methods);
-    number(out, methods->own_classes);
-    jfr_bytes_text(out, source);
-    end(history);
+    put(history, JFR_METHODS, ms, N(methods->methods), N(methods->classes), N(methods->loaders),
+        N(methods->own_methods), N(methods->own_classes), T(source));
 }
 
 static void sampled_methods(struct history_jfr *history, int64_t ms, const struct sample *sample)
@@ -229,30 +228,20 @@ static void sample_events(struct history_jfr *history, int64_t ms, const struct 
     if (sample_get(sample, SAMPLE_RSS_BYTES, &value)) {
         if (value > history->peak_rss_bytes)
             history->peak_rss_bytes = value;
-        struct jfr_bytes *out = begin(history, JFR_RESIDENT_SET_SIZE, ms);
-        number(out, value);
-        number(out, history->peak_rss_bytes);
-        end(history);
+        put(history, JFR_RESIDENT_SET_SIZE, ms, N(value), N(history->peak_rss_bytes));
     }
-    if (sample_has(sample, SAMPLE_CLASSES_LOADED)) {
-        struct jfr_bytes *out = begin(history, JFR_CLASS_LOADING, ms);
-        number(out, value_of(sample, SAMPLE_CLASSES_LOADED));
-        number(out, value_of(sample, SAMPLE_CLASSES_UNLOADED));
-        end(history);
-    }
+    if (sample_has(sample, SAMPLE_CLASSES_LOADED))
+        put(history, JFR_CLASS_LOADING, ms, N(value_of(sample, SAMPLE_CLASSES_LOADED)),
+            N(value_of(sample, SAMPLE_CLASSES_UNLOADED)));
 }
 
 static void families(struct history_jfr *history, int64_t ms, const struct names_event *names)
 {
     for (int i = 0; i < names->row_count; i++) {
         const struct family_row *row = &names->rows[i];
-        struct jfr_bytes *out = begin(history, JFR_NAMED_FAMILY, ms);
-        jfr_bytes_text(out, row->family);
-        jfr_bytes_text(out, row->example);
-        jfr_bytes_text(out, census_method_name(names->method));
-        number(out, row->loads);
-        number(out, names->method == CENSUS_LOAD_LOG ? row->unloads : JFR_NOT_AVAILABLE);
-        end(history);
+        put(history, JFR_NAMED_FAMILY, ms, T(row->family), T(row->example),
+            T(census_method_name(names->method)), N(row->loads),
+            N(names->method == CENSUS_LOAD_LOG ? row->unloads : JFR_NOT_AVAILABLE));
     }
 }
 
@@ -260,12 +249,8 @@ static void loaders(struct history_jfr *history, int64_t ms, const struct loader
 {
     for (int i = 0; i < census->row_count; i++) {
         const struct loader_row *row = &census->rows[i];
-        struct jfr_bytes *out = begin(history, JFR_CLASS_LOADERS, ms);
-        jfr_bytes_text(out, row->type);
-        number(out, row->loaders);
-        number(out, row->classes);
-        number(out, row->chunk_bytes);
-        end(history);
+        put(history, JFR_CLASS_LOADERS, ms, T(row->type), N(row->loaders), N(row->classes),
+            N(row->chunk_bytes));
     }
 }
 
@@ -274,11 +259,7 @@ static void methods(struct history_jfr *history, int64_t ms, const struct method
     method_count(history, ms, methods, methods_source_name(METHODS_COUNTED));
     for (int i = 0; i < methods->row_count; i++) {
         const struct method_family *row = &methods->rows[i];
-        struct jfr_bytes *out = begin(history, JFR_METHOD_FAMILY, ms);
-        jfr_bytes_text(out, row->family);
-        number(out, row->classes);
-        number(out, row->methods);
-        end(history);
+        put(history, JFR_METHOD_FAMILY, ms, T(row->family), N(row->classes), N(row->methods));
     }
 }
 
@@ -286,12 +267,8 @@ static void callers(struct history_jfr *history, int64_t ms, const struct caller
 {
     for (int i = 0; i < callers->row_count; i++) {
         const struct caller_row *row = &callers->rows[i];
-        struct jfr_bytes *out = begin(history, JFR_CLASS_CALLER, ms);
-        jfr_bytes_text(out, row->family);
-        jfr_bytes_text(out, row->call_site);
-        number(out, row->classes);
-        number(out, row->stacks);
-        end(history);
+        put(history, JFR_CLASS_CALLER, ms, T(row->family), T(row->call_site), N(row->classes),
+            N(row->stacks));
     }
 }
 
@@ -300,21 +277,14 @@ static void objects(struct history_jfr *history, int64_t ms,
 {
     for (int i = 0; i < histogram->row_count; i++) {
         const struct histogram_class *row = &histogram->rows[i];
-        struct jfr_bytes *out = begin(history, JFR_OBJECT_COUNT, ms);
-        jfr_bytes_int(out, -1); /* of no collection */
-        jfr_bytes_text(out, row->name);
-        number(out, row->instances);
-        number(out, row->bytes);
-        jfr_bytes_text(out, row->family);
-        number(out, row->classes);
-        end(history);
+        put(history, JFR_OBJECT_COUNT, ms, I(-1), T(row->name), N(row->instances), N(row->bytes),
+            T(row->family), N(row->classes));
     }
 }
 
 static void note(struct history_jfr *history, int64_t ms, const char *text)
 {
-    jfr_bytes_text(begin(history, JFR_NOTE, ms), text);
-    end(history);
+    put(history, JFR_NOTE, ms, T(text));
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */
@@ -433,16 +403,11 @@ bool history_jfr_alert(struct history_jfr *history, const struct alert *alert)
     const struct finding *finding = &alert->finding;
     if (!ready(history, alert->ms))
         return false;
-    struct jfr_bytes *out = begin(history, JFR_FINDING, alert->ms);
-    jfr_bytes_text(out, finding_row(finding->kind)->id);
-    jfr_bytes_text(out, severity_name(finding->severity));
-    jfr_bytes_text(out, alert->state == ALERT_RAISED ? "raised" : "cleared");
-    jfr_bytes_text(out, finding->family);
-    jfr_bytes_text(out, finding->title);
-    jfr_bytes_text(out, finding->advice);
-    number(out, history->wall_start_ms + alert->started_ms);
-    end(history);
-    return !out->failed || fail(history, ENOMEM);
+    put(history, JFR_FINDING, alert->ms, T(finding_row(finding->kind)->id),
+        T(severity_name(finding->severity)), T(alert->state == ALERT_RAISED ? "raised" : "cleared"),
+        T(finding->family), T(finding->title), T(finding->advice),
+        N(history->wall_start_ms + alert->started_ms));
+    return !history->chunk.failed || fail(history, ENOMEM);
 }
 
 bool history_jfr_end(struct history_jfr *history)

@@ -1,14 +1,11 @@
-/*
- * history_jfr: a recording as JFR, with the JDK's own event types where it has them, for JVMs of every version.
+/* history_jfr: a recording as JFR, with the JDK's own event types where it has them, for JVMs of every version.
  *
  *   history_jfr_create -> history_jfr_event, history_jfr_alert ... -> history_jfr_end
  *
  * A sample becomes NativeMemoryUsage (each category), NativeMemoryUsageTotal, ResidentSetSize,
  * ClassLoadingStatistics, MetaspaceSummary and GCHeapMemoryUsage, as far as it has their values; a value that
- * it does not have is "not available". Chunks of a few MB; time is wall-clock time. One thread.
- */
-#ifndef NMTWATCH_JFR_HISTORY_JFR_H
-#define NMTWATCH_JFR_HISTORY_JFR_H
+ * it does not have is "not available". Chunks of a few MB; time is wall-clock time. One thread. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 
@@ -23,5 +20,3 @@ bool history_jfr_event(struct history_jfr *history, const struct event *event);
 bool history_jfr_alert(struct history_jfr *history, const struct alert *alert);
 /* Writes the last chunk, and frees. False likewise. */
 bool history_jfr_end(struct history_jfr *history);
-
-#endif

@@ -107,10 +107,9 @@ static bool make_places(struct jfr_chunk *chunk, size_t places)
         return false;
     chunk->constants = fresh;
     chunk->constant_places = places;
-    for (size_t i = 0; i < old_places; i++) {
+    for (size_t i = 0; i < old_places; i++)
         if (old[i].offset != 0)
             fresh[place_of(chunk, old[i].type, old[i].id)] = old[i];
-    }
     free(old);
     return true;
 }
@@ -153,12 +152,11 @@ static void pass_field(struct jfr_chunk *chunk, struct jfr_cursor *cursor,
                        const struct jfr_field *field, int depth)
 {
     uint64_t count = field->array ? jfr_take(cursor) : 1;
-    for (; count > 0 && step(chunk, cursor); count--) {
+    for (; count > 0 && step(chunk, cursor); count--)
         if (field->pool)
             jfr_take(cursor);
         else
             pass_type(chunk, cursor, field->type, depth + 1);
-    }
 }
 
 static void pass_type(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int type, int depth)
@@ -463,10 +461,9 @@ static enum jfr_name known_name(struct span name)
 #include "nmtwatch/jfr/jfr_names.def"
 #undef JFR_NAME
     };
-    for (int i = 0; i < JFR_NAMES; i++) {
+    for (int i = 0; i < JFR_NAMES; i++)
         if (span_equals(name, span_from_cstr(names[i])))
             return (enum jfr_name)i;
-    }
     return JFR_NAMES;
 }
 
@@ -486,10 +483,9 @@ static enum jfr_layout layout_of(struct span name)
         {"double", JFR_LAYOUT_DOUBLE},
         {"java.lang.String", JFR_LAYOUT_STRING},
     };
-    for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+    for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++)
         if (span_equals(name, span_from_cstr(primitives[i].name)))
             return primitives[i].layout;
-    }
     return JFR_LAYOUT_FIELDS;
 }
 

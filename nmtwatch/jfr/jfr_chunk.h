@@ -1,5 +1,4 @@
-/*
- * jfr_chunk: one chunk of a JFR file in memory: its types, its constants, and values decoded.
+/* jfr_chunk: one chunk of a JFR file in memory: its types, its constants, and values decoded.
  *
  *   jfr_chunk_load -> jfr_chunk_next_event, jfr_chunk_decode, jfr_chunk_constant ... -> _free
  *
@@ -8,15 +7,12 @@
  * decoded may take JFR_MEMORY_PER_BYTE bytes of memory a byte. A legitimate chunk needs a tenth of
  * either.
  *
- * Spans and pointers are valid until the next load. One thread.
- */
-#ifndef NMTWATCH_JFR_JFR_CHUNK_H
-#define NMTWATCH_JFR_JFR_CHUNK_H
+ * Spans and pointers are valid until the next load. One thread. */
+#pragma once
 
 #include "analyzers/parse/span.h"
 
-/*
- * jfr_cursor: bytes of a JFR chunk, taken forwards and never behind their end.
+/* jfr_cursor: bytes of a JFR chunk, taken forwards and never behind their end.
  *
  * A value that does not fit makes the cursor bad; from then on every value taken is 0 or empty:
  * the caller asks once, when done. Integers are LEB128 with a ninth byte of eight bits. No
@@ -102,8 +98,7 @@ static inline struct jfr_string jfr_take_string(struct jfr_cursor *cursor)
     return string;
 }
 
-/*
- * jfr_schema: the types a chunk declares about itself, read from its metadata event.
+/* jfr_schema: the types a chunk declares about itself, read from its metadata event.
  *
  * Spans point into the chunk. Bounds for values that a hostile file declares: JFR_TYPES_MAX types,
  * JFR_FIELDS_MAX fields, elements nested JFR_ELEMENT_DEPTH deep. One thread.
@@ -149,8 +144,7 @@ struct jfr_schema {
     struct jfr_type *types; /* sorted by id */
     int type_count;
     struct jfr_field *fields;
-    int field_count;
-    int type_capacity, field_capacity;
+    int field_count, type_capacity, field_capacity;
 };
 
 /* metadata: the whole event. Replaces what schema held; zeroed before the first call. False: no
@@ -238,5 +232,3 @@ struct jfr_constant *jfr_chunk_constant(struct jfr_chunk *chunk, int type, uint6
 struct jfr_cursor jfr_chunk_at(const struct jfr_chunk *chunk, const struct jfr_constant *constant);
 /* Zeroed, until the next load. NULL: the bound is reached, or out of memory (chunk->out_of_memory). */
 void *jfr_chunk_alloc(struct jfr_chunk *chunk, size_t size);
-
-#endif

@@ -2,7 +2,6 @@
 
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/text/escape.h"
-#include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/units.h"
 
@@ -144,15 +143,13 @@ void jfr_live_free(struct jfr_live *live)
 
 void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out)
 {
-    static const char *const HEADS[] = {"#bytes",  "#sampled", "#collections",
-                                        "#oldest", "class",    NULL};
     struct page page;
     fprintf(out,
             "After %s: %s sampled objects that have survived a collection stand for about %s\n\n",
             units_duration(live->duration_ms).text, units_count(live->objects).text,
             units_bytes(live->bytes).text);
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "#bytes", "#sampled", "#collections", "#oldest", "class");
     for (size_t i = 0; i < live->site_count && i < rows; i++) {
         const struct jfr_live_site *site = &live->sites[i];
         char survived[100];

@@ -1,15 +1,12 @@
-/*
- * jfr_live: the objects of a recording that were still there at its end, by class and by the stack
+/* jfr_live: the objects of a recording that were still there at its end, by class and by the stack
  * that allocated them.
  *
  *   jfr_live_read -> use, jfr_live_print, _json -> jfr_live_free
  *
  * Of the last chunk: what was there before and is no more does not count. Bytes are estimates: what
  * the sampled objects stand for. A recording that is damaged is read up to the damage, and says so.
- * One thread.
- */
-#ifndef NMTWATCH_JFR_JFR_LIVE_H
-#define NMTWATCH_JFR_JFR_LIVE_H
+ * One thread. */
+#pragma once
 
 #include "reports/profile/call_tree.h"
 
@@ -30,8 +27,7 @@ struct jfr_live_site {
 };
 
 struct jfr_live {
-    int64_t duration_ms;
-    int64_t objects, bytes;
+    int64_t duration_ms, objects, bytes;
     size_t site_count;
     struct jfr_live_site *sites; /* most bytes first */
     struct call_tree *tree;      /* stacks with the class on top, weighted by bytes; finished */
@@ -44,5 +40,3 @@ void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out);
 /* One line (docs/json.md). False when out failed, or memory. */
 bool jfr_live_json(const struct jfr_live *live, FILE *out);
 void jfr_live_free(struct jfr_live *live);
-
-#endif

@@ -1,8 +1,8 @@
 #include "nmtwatch/jfr/jfr_profile.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/text/escape.h"
-#include "reports/profile/call_tree.h"
 #include "reports/text/units.h"
 
 #include <stdlib.h>
@@ -12,20 +12,15 @@
 
 struct frames {
     struct call_frame *frames;
-    int capacity;
+    size_t capacity;
 };
 
 /* NULL: out of memory. */
 static struct call_frame *make_room(struct frames *room, int count)
 {
-    if (room->frames != NULL && count <= room->capacity)
-        return room->frames;
-    struct call_frame *frames = reallocarray(room->frames, (size_t)count, sizeof *frames);
-    if (frames == NULL)
-        return NULL;
-    room->frames = frames;
-    room->capacity = count;
-    return frames;
+    return array_room(&room->frames, &room->capacity, (size_t)count + 1, sizeof *room->frames)
+               ? room->frames
+               : NULL;
 }
 
 /* In native code a thread is runnable for the JVM, and may wait in the kernel. */
@@ -405,12 +400,11 @@ static bool read_events(struct class_makers_builder *builder, struct jfr_reader 
 {
     struct jfr_event event;
     bool good = true;
-    while (good && jfr_reader_next(reader, &event)) {
+    while (good && jfr_reader_next(reader, &event))
         if (event.kind == JFR_EVENT_CLASS_FAMILY)
             keep_family(builder, &event);
         else if (event.kind == JFR_EVENT_CLASS_DEFINITION)
             good = keep_definition(builder, &event);
-    }
     return good;
 }
 

@@ -1,13 +1,10 @@
-/*
- * jfr_profile: a recording summed up: call trees of its samples, its losses and the agent's own
+/* jfr_profile: a recording summed up: call trees of its samples, its losses and the agent's own
  * memory, as flame graph, collapsed stacks or top table want them.
  *
  *   jfr_profile_read -> use -> jfr_profile_free
  *
- * A recording that is damaged is summed up to the damage, and says so. One thread.
- */
-#ifndef NMTWATCH_JFR_JFR_PROFILE_H
-#define NMTWATCH_JFR_JFR_PROFILE_H
+ * A recording that is damaged is summed up to the damage, and says so. One thread. */
+#pragma once
 
 #include "reports/profile/call_tree.h"
 #include "reports/profile/class_makers.h"
@@ -57,15 +54,11 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
 bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out);
 void jfr_profile_free(struct jfr_profile *profile);
 
-/*
- * jfr_classes: a recording's class definitions, summed up (reports/profile/class_makers.h).
+/* jfr_classes: a recording's class definitions, summed up (reports/profile/class_makers.h).
  *
  * Counts of families are exact; a stack stands for the classes of its family since the one before.
- * A recording that is damaged is summed up to the damage, and says so. One thread.
- */
+ * A recording that is damaged is summed up to the damage, and says so. One thread. */
 /* fd stays the caller's. False with one sentence: no recording, or out of memory. Else the caller
  * calls class_makers_free. */
 bool jfr_classes_read(struct class_makers *classes, int fd, const char *name, char *error,
                       size_t error_size);
-
-#endif

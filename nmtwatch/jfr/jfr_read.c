@@ -1,5 +1,6 @@
 #include "nmtwatch/jfr/jfr_read.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/process/files.h"
 #include "reports/text/escape.h"
 
@@ -350,8 +351,7 @@ bool jfr_reader_next(struct jfr_reader *reader, struct jfr_event *event)
 
 static bool repair_failed(const char *path, const char *why, char *error, size_t error_size)
 {
-    snprintf(error, error_size, "%s: %s", escape_name(path).text, why);
-    return false;
+    return text_error(error, error_size, "%s: %s", escape_name(path).text, why);
 }
 
 bool jfr_repair(const char *path, int64_t *cut_bytes, char *error, size_t error_size)

@@ -1,5 +1,4 @@
-/*
- * jfr_read: the agent's recordings, event by event; also repairs one with a truncated end.
+/* jfr_read: the agent's recordings, event by event; also repairs one with a truncated end.
  *
  *   jfr_reader_open -> jfr_reader_next ... -> jfr_reader_damage -> jfr_reader_close
  *
@@ -7,12 +6,45 @@
  * read as well. Files are hostile: one chunk (1 GB at most) is held in memory at a time, and the
  * work for it is bounded by its length (jfr_chunk.h). A damaged file is read up to the damage:
  * jfr_reader_next then ends as at the end, and jfr_reader_damage names the chunk and its byte in
- * the file. One thread.
- */
-#ifndef NMTWATCH_JFR_JFR_READ_H
-#define NMTWATCH_JFR_JFR_READ_H
+ * the file. One thread. */
+#pragma once
 
-#include "nmtwatch/jfr/jfr_stacks.h"
+#include "nmtwatch/jfr/jfr_chunk.h"
+
+/* jfr_stacks: texts, stacks and threads of a chunk, each decoded once.
+ *
+ * Texts are NUL-terminated UTF-8 (whatever bytes a name holds: the writer escapes it). What
+ * is missing or damaged is NULL. Everything is valid until the next chunk is loaded. One thread. */
+enum jfr_frame_kind { JFR_FRAME_JAVA, JFR_FRAME_NATIVE };
+
+struct jfr_stack_frame {
+    /* "java.util.HashMap.get"; of a library: "malloc [libc.so.6]" */
+    const char *label;
+    int32_t line; /* <= 0: not known */
+    enum jfr_frame_kind kind;
+};
+
+struct jfr_trace {
+    bool truncated;
+    int depth;
+    struct jfr_stack_frame *frames; /* innermost first */
+};
+
+struct jfr_thread {
+    const char *name;
+    int64_t os_id;
+};
+
+/* Of a string, or of a constant that is one or holds one (symbols, states). */
+const char *jfr_text(struct jfr_chunk *chunk, const struct jfr_value *value);
+const char *jfr_string_text(struct jfr_chunk *chunk, const struct jfr_string *string);
+/* As Java writes it: "byte[]", "java.lang.String". */
+const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *value);
+const struct jfr_trace *jfr_trace(struct jfr_chunk *chunk, const struct jfr_value *value);
+const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_value *value);
+/* "java.util.HashMap.get:557", without the line where it is not known. The caller frees it; NULL:
+ * out of memory. */
+char *jfr_frame_text(const struct jfr_stack_frame *frame);
 
 enum jfr_event_kind {
     JFR_EVENT_CPU_SAMPLE,
@@ -124,5 +156,3 @@ struct jfr_copied {
 };
 bool jfr_copy_chunks(int fd, const char *name, int into, struct jfr_copied *copied, char *error,
                      size_t error_size);
-
-#endif

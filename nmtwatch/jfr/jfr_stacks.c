@@ -1,8 +1,7 @@
-#include "nmtwatch/jfr/jfr_stacks.h"
+#include "nmtwatch/jfr/jfr_read.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TEXT_DEPTH_MAX 4     /* a constant that names a constant ... */
 #define NAME_BYTES_MAX 65535 /* as in a class file */
@@ -63,10 +62,9 @@ static const char *text_of_chars(struct jfr_chunk *chunk, struct span bytes)
 static const char *text_of_latin1(struct jfr_chunk *chunk, struct span bytes)
 {
     char *text = jfr_chunk_alloc(chunk, bytes.len * 2 + 1), *out = text;
-    for (size_t i = 0; text != NULL && i < bytes.len; i++) {
+    for (size_t i = 0; text != NULL && i < bytes.len; i++)
         if (bytes.ptr[i] != '\0')
             out += utf8_put(out, (uint8_t)bytes.ptr[i]);
-    }
     return text;
 }
 
@@ -74,19 +72,17 @@ static const char *text_of_latin1(struct jfr_chunk *chunk, struct span bytes)
 static const char *text_of_utf8(struct jfr_chunk *chunk, struct span bytes)
 {
     char *text = jfr_chunk_alloc(chunk, bytes.len + 1), *out = text;
-    for (size_t i = 0; text != NULL && i < bytes.len; i++) {
+    for (size_t i = 0; text != NULL && i < bytes.len; i++)
         if (bytes.ptr[i] != '\0')
             *out++ = bytes.ptr[i];
-    }
     return text;
 }
 
 static int string_type(const struct jfr_chunk *chunk)
 {
-    for (int i = 0; i < chunk->schema.type_count; i++) {
+    for (int i = 0; i < chunk->schema.type_count; i++)
         if (chunk->schema.types[i].layout == JFR_LAYOUT_STRING)
             return i;
-    }
     return -1;
 }
 

@@ -5,12 +5,9 @@
 #include "nmtwatch/jvm/privileged.h"
 #include "agent/control/leftovers.h"
 #include "nmtwatch/jvm/as_target.h"
-#include "nmtwatch/jvm/target.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,14 +1,11 @@
-/*
- * agent_figures: what libnmtagent.so costs a target, as the agent publishes it in the target's /tmp
+/* agent_figures: what libnmtagent.so costs a target, as the agent publishes it in the target's /tmp
  * (agent/control/wire_formats.h). The JVM is not asked: no safepoint, no signal, no lock.
  *
  * The file is the target's word, trusted as its hsperfdata is: opened O_NOFOLLOW, a regular file of
  * the target's uid and of the right size, about this very process, whole by its checksum. Opened at
  * each poll: an agent may come at any time, and where there is none a poll is one failing open.
- * Any thread.
- */
-#ifndef NMTWATCH_JVM_AGENT_FILES_H
-#define NMTWATCH_JVM_AGENT_FILES_H
+ * Any thread. */
+#pragma once
 
 #include "analyzers/model/event.h"
 #include "nmtwatch/jvm/target.h"
@@ -28,17 +25,13 @@ bool agent_figures_methods(const struct target *target, struct kept_methods *met
  * not, or it cannot be read. */
 bool agent_figures_reason(const struct target *target, char *out, size_t size);
 
-/*
- * agent_leftovers: removes files that the agent left in /tmp when its JVM was killed
+/* agent_leftovers: removes files that the agent left in /tmp when its JVM was killed
  * (agent/control/leftovers.h: which those are).
  *
  * In a target's /tmp: its user's only. In the host's /tmp (target_host_root): this user's; with the
  * capabilities for it everybody's, each with the rights of its owner (as_target.h), so that nothing
  * else can be reached or removed. A bounded
- * number of names and files a call. Returns how many were removed. Any thread.
- */
+ * number of names and files a call. Returns how many were removed. Any thread. */
 
 int agent_leftovers_remove(const struct target *target);
 int agent_leftovers_remove_here(void);
-
-#endif

@@ -143,10 +143,9 @@ void as_target_end(struct as_target *self)
 /* Without CAP_SETPCAP it stays as it is, and no_new_privs keeps anything from being taken of it. */
 static void empty_bounding_set(void)
 {
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
             return;
-    }
 }
 
 bool as_target_for_good(uid_t uid, gid_t gid)

@@ -1,5 +1,4 @@
-/*
- * as_target: file access with the rights of a target's user, for a moment.
+/* as_target: file access with the rights of a target's user, for a moment.
  *
  *   as_target_begin -> open, mkdirat, unlinkat ... -> as_target_end
  *
@@ -16,8 +15,7 @@
  * them (AmbientCapabilities=). No other place asks whether we are root in order to know what we may do. Any
  * thread; not in a signal handler.
  */
-#ifndef NMTWATCH_JVM_AS_TARGET_H
-#define NMTWATCH_JVM_AS_TARGET_H
+#pragma once
 
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -32,8 +30,7 @@ struct as_target {
     bool changed;
     uid_t uid; /* ours, to go back to */
     gid_t gid;
-    int dumpable;
-    int group_count;
+    int dumpable, group_count;
     gid_t *groups;
     struct __user_cap_data_struct capabilities[2];
 };
@@ -52,5 +49,3 @@ bool as_target_for_good(uid_t uid, gid_t gid);
 /* For a child process, for good: of its capabilities these alone stay, as far as it has them, and exec gains
  * nothing. False with errno. */
 bool as_target_keep(const int *capabilities, int count);
-
-#endif

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,30 +37,24 @@ struct attach {
     struct attach_connect opening;
 
     /* What the JVM understands: v2 and "streaming=0" came together. */
-    bool probed;
-    bool offers_options;
+    bool probed, offers_options;
 
     /* The question. */
-    char *operation;
-    char *args[ARG_COUNT];
+    char *operation, *args[ARG_COUNT];
     bool probing; /* the exchange in flight asks for the version first */
     char *request;
-    size_t request_len, request_capacity;
-    size_t sent;
+    size_t request_len, request_capacity, sent;
 
     /* The exchange. */
     enum attach_state state;
     enum stage stage;
     int fd;
     bool as_owner;
-    int64_t deadline_ms;
-    int64_t opened_us;
-    int64_t elapsed_us;
+    int64_t deadline_ms, opened_us, elapsed_us;
 
     /* The answer. */
     char *reply;
-    size_t reply_len;
-    size_t reply_capacity;
+    size_t reply_len, reply_capacity;
     size_t text_at; /* behind the result code's line; 0: the line is not complete yet */
     int result_code;
     struct failure failure;
@@ -571,10 +564,9 @@ void reply_budget_limit(struct reply_budget *budget, int64_t all_bytes, int64_t 
 
 static struct share *share_of(struct reply_budget *budget, uid_t user)
 {
-    for (int i = 0; i < budget->count; i++) {
+    for (int i = 0; i < budget->count; i++)
         if (budget->shares[i].user == user)
             return &budget->shares[i];
-    }
     struct share *more = reallocarray(budget->shares, (size_t)budget->count + 1, sizeof *more);
     if (more == NULL)
         return NULL;

@@ -1,5 +1,4 @@
-/*
- * attach: HotSpot's attach protocol, as a state machine that never blocks.
+/* attach: HotSpot's attach protocol, as a state machine that never blocks.
  *
  * The JVM's listener is one thread, strictly serial, without time-out: so one command is in flight
  * per target, each step has a deadline, the reply is drained into memory before it is parsed,
@@ -18,10 +17,8 @@
  * Connecting is done in a child with the target's uid and gid when the JVM would not accept ours.
  *
  * Ownership: attach owns its buffers; the reply is valid until the next attach_ask or _destroy.
- * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well).
- */
-#ifndef NMTWATCH_JVM_ATTACH_H
-#define NMTWATCH_JVM_ATTACH_H
+ * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well). */
+#pragma once
 
 #include "analyzers/parse/span.h"
 #include "nmtwatch/jvm/target.h"
@@ -70,8 +67,7 @@ enum failure_kind attach_run(struct attach *attach, const char *commands, struct
                              struct failure *failure);
 void attach_destroy(struct attach *attach);
 
-/*
- * reply_budget: how many bytes of replies may be held at once, of all JVMs together and of those of
+/* reply_budget: how many bytes of replies may be held at once, of all JVMs together and of those of
  * one user.
  *
  *   reply_budget_create -> reply_budget_take (a buffer grows) / reply_budget_give (it goes) ...
@@ -81,8 +77,7 @@ void attach_destroy(struct attach *attach);
  * and hold their replies open. What a summary needs (REPLY_BUDGET_SMALL) is always granted, so a
  * user who uses his share up takes class lists from others at most, never their samples.
  *
- * Event loop, one thread.
- */
+ * Event loop, one thread. */
 
 #define REPLY_BUDGET_SMALL ((size_t)64 << 10) /* an NMT summary is 4-8 KB */
 
@@ -104,5 +99,3 @@ struct reply_budget_counts {
 };
 struct reply_budget_counts reply_budget_counts(const struct reply_budget *budget);
 void reply_budget_destroy(struct reply_budget *budget);
-
-#endif

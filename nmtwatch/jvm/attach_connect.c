@@ -2,7 +2,6 @@
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
 
@@ -11,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -1,5 +1,4 @@
-/*
- * attach_connect: from a target to a connected attach socket, in steps that never block.
+/* attach_connect: from a target to a connected attach socket, in steps that never block.
  *
  *   look at the socket -> connect -> OPEN
  *      absent: create .attach_pid, send SIGQUIT (once), wait for the socket, connect
@@ -23,10 +22,8 @@
  * ids and hands the connected descriptor back: our own ids never change. A process that is not root
  * but has the capabilities (a unit's helper) always connects so.
  *
- * Used by attach.c; connect_obstacle by `doctor` as well. One thread.
- */
-#ifndef NMTWATCH_JVM_ATTACH_CONNECT_H
-#define NMTWATCH_JVM_ATTACH_CONNECT_H
+ * Used by attach.c; connect_obstacle by `doctor` as well. One thread. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -76,5 +73,3 @@ bool connect_process_alive(const struct attach_connect *attempt);
 /* Gives up what is under way: child, trigger file, descriptors. */
 void connect_cancel(struct attach_connect *attempt);
 void connect_destroy(struct attach_connect *attempt);
-
-#endif

@@ -1,7 +1,6 @@
-#include "nmtwatch/jvm/failure.h"
+#include "nmtwatch/jvm/target.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const struct failure_row {
     const char *reason;

@@ -1,16 +1,12 @@
-#include "nmtwatch/jvm/jdk_files.h"
 
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,10 +73,9 @@ static bool has_section(int fd, const char *wanted)
     if (!read_at(fd, names, size, table->sh_offset))
         return false;
     names[size] = '\0';
-    for (int i = 0; i < header.e_shnum; i++) {
+    for (int i = 0; i < header.e_shnum; i++)
         if (sections[i].sh_name < size && strcmp(names + sections[i].sh_name, wanted) == 0)
             return true;
-    }
     return false;
 }
 

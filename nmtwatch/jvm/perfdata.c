@@ -1,5 +1,6 @@
 #include "nmtwatch/jvm/perfdata.h"
 
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 
@@ -173,4 +174,18 @@ void perfdata_close(struct perfdata *perfdata)
         return;
     close(perfdata->fd);
     free(perfdata);
+}
+
+void sample_unasked(const struct target *target, struct sample *sample)
+{
+    struct proc proc;
+    struct perfdata *perfdata = perfdata_open(target);
+    if (proc_open(&proc, target) == 0) {
+        proc_sample(&proc, sample);
+        proc_close(&proc);
+    }
+    if (perfdata == NULL)
+        return;
+    perfdata_sample(perfdata, sample);
+    perfdata_close(perfdata);
 }

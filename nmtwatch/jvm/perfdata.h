@@ -1,15 +1,12 @@
-/*
- * perfdata: the target's hsperfdata file as counters of a sample. No safepoint, no signal, no lock.
+/* perfdata: the target's hsperfdata file as counters of a sample. No safepoint, no signal, no lock.
  *
  *   perfdata_open -> perfdata_sample ... -> perfdata_close
  *
  * The file is opened by rooted_read, must be a regular file of the target's uid, and is read with
  * pread into our own buffer: never mapped (a truncated mapping is SIGBUS) and never flock'ed (the
  * JVM of the next start would take the file for live). Offsets of the counters are found once and
- * checked against the file's size at each read. One thread.
- */
-#ifndef NMTWATCH_JVM_PERFDATA_H
-#define NMTWATCH_JVM_PERFDATA_H
+ * checked against the file's size at each read. One thread. */
+#pragma once
 
 #include "analyzers/parse/hsperfdata.h"
 #include "nmtwatch/jvm/target.h"
@@ -35,6 +32,6 @@ bool perfdata_sample(struct perfdata *perfdata, struct sample *sample);
 /* A string counter ("java.property.java.vm.version"); false when absent. */
 bool perfdata_string(struct perfdata *perfdata, const char *name, char *out, size_t size);
 bool perfdata_number(struct perfdata *perfdata, const char *name, int64_t *value);
+/* What /proc and its hsperfdata say of a target, into sample: nothing is asked of it. */
+void sample_unasked(const struct target *target, struct sample *sample);
 void perfdata_close(struct perfdata *perfdata);
-
-#endif

@@ -3,9 +3,7 @@
 #include "nmtwatch/process/messages.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

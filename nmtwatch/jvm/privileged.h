@@ -1,5 +1,4 @@
-/*
- * privileged: what needs root, asked of the helper process when serve runs as two (serve/helper.h).
+/* privileged: what needs root, asked of the helper process when serve runs as two (serve/helper.h).
  *
  * Without a helper privileged_apart is false and everybody does these things himself. With one the
  * calling process has no rights: it sends a request of a fixed form, the helper looks at every
@@ -7,10 +6,8 @@
  * numbers or with a descriptor. The names of files are the helper's, never the caller's.
  *
  * Each call but privileged_connect waits for its answer. A helper that has gone ends this process.
- * One thread (the loop's). Errors are an errno.
- */
-#ifndef NMTWATCH_JVM_PRIVILEGED_H
-#define NMTWATCH_JVM_PRIVILEGED_H
+ * One thread (the loop's). Errors are an errno. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -86,5 +83,3 @@ FILE *privileged_fopen(const char *path);
 bool privileged_send(int socket_fd, const void *bytes, size_t length, int fd, int flags);
 /* Bytes got, 0 at the end, -1 with errno. *fd is -1 when none came. */
 ssize_t privileged_receive(int socket_fd, void *bytes, size_t size, int *fd, int flags);
-
-#endif

@@ -1,12 +1,9 @@
-/*
- * proc: what the kernel knows of a target, at no cost to it (fields of struct sample).
+/* proc: what the kernel knows of a target, at no cost to it (fields of struct sample).
  *
  *   proc_open -> proc_sample ... -> proc_close
  *
- * Keeps /proc/PID/stat and statm open: a poll is two pread calls. One thread.
- */
-#ifndef NMTWATCH_JVM_PROC_H
-#define NMTWATCH_JVM_PROC_H
+ * Keeps /proc/PID/stat and statm open: a poll is two pread calls. One thread. */
+#pragma once
 
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/target.h"
@@ -16,8 +13,7 @@
 #include <sys/types.h>
 
 struct proc {
-    int stat_fd;
-    int statm_fd;
+    int stat_fd, statm_fd;
     uint64_t start_time_ticks;
 };
 
@@ -51,16 +47,12 @@ bool proc_maps_next(struct proc_maps *maps, const char *part, struct proc_map *m
 /* False with errno: reading had failed. */
 bool proc_maps_close(struct proc_maps *maps);
 
-/*
- * memory_limit: how much memory the control group of a process may take.
+/* memory_limit: how much memory the control group of a process may take.
  *
  * The smallest limit on the way up from its group counts: version 2 (memory.max) and version 1
  * (memory.limit_in_bytes). The path in /proc/PID/cgroup is as our own namespace of control groups
- * sees it. Setup context; any thread.
- */
+ * sees it. Setup context; any thread. */
 /* Bytes, -1: none, or it cannot be read. */
 int64_t memory_limit(pid_t pid);
 /* The same for the text of a cgroup file and another folder than /sys/fs/cgroup, for tests. */
 int64_t memory_limit_of(struct span cgroup, const char *folder);
-
-#endif

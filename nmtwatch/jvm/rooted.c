@@ -131,10 +131,9 @@ static bool is_kernels_own(int fd)
     struct statfs status;
     if (fstatfs(fd, &status) != 0)
         return true;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((unsigned long)status.f_type == (unsigned long)types[i])
             return true;
-    }
     return false;
 }
 

@@ -1,5 +1,4 @@
-/*
- * rooted: paths in the root of a target, which may be a container or a chroot: from here to there
+/* rooted: paths in the root of a target, which may be a container or a chroot: from here to there
  * and back.
  *
  * "/proc/PID/root/tmp" is not enough. Where the target's /tmp is a link to /data/tmp the kernel
@@ -14,10 +13,8 @@
  * place (O_PATH), which has no side effect on any file; only then, when it is a regular file of a
  * bounded size on no file system of the kernel's own (procfs, sysfs, ...), opened for reading,
  * without waiting and never as a terminal. What is written there goes through as_target.h too.
- * Any thread.
- */
-#ifndef NMTWATCH_JVM_ROOTED_H
-#define NMTWATCH_JVM_ROOTED_H
+ * Any thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +60,3 @@ const char *rooted_inner(const char *root, const char *path);
 
 /* The target's folder (as it names it) without any links, as it names it. False with errno. */
 bool rooted_real(const char *root, const char *path, char *real, size_t size);
-
-#endif

@@ -1,8 +1,8 @@
 #include "nmtwatch/jvm/target.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/as_target.h"
-#include "nmtwatch/jvm/jdk_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -498,14 +497,9 @@ static int by_pid(const void *a, const void *b)
 
 static bool add(struct discovery *discovery, size_t *capacity, const struct target *target)
 {
-    if ((size_t)discovery->count == *capacity) {
-        size_t more = *capacity == 0 ? 8 : *capacity * 2;
-        struct target *bigger = reallocarray(discovery->targets, more, sizeof *bigger);
-        if (bigger == NULL)
-            return false;
-        discovery->targets = bigger;
-        *capacity = more;
-    }
+    if (!array_room(&discovery->targets, capacity, (size_t)discovery->count + 1,
+                    sizeof *discovery->targets))
+        return false;
     discovery->targets[discovery->count++] = *target;
     return true;
 }

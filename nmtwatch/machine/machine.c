@@ -7,8 +7,7 @@
 
 /* stack_kb: ThreadStackSize of the JDK's globals for Linux; measured on the first two, JDK 17 and 25. */
 static const struct known {
-    uint16_t elf;
-    uint16_t stack_kb;
+    uint16_t elf, stack_kb;
     const char *name;
 } known[] = {
     {EM_X86_64, 1024, "x86-64"},    {EM_AARCH64, 2040, "aarch64"}, {EM_386, 320, "x86 (32 bits)"},
@@ -18,10 +17,9 @@ static const struct known {
 
 static const struct known *find(uint16_t elf)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].elf == elf)
             return &known[i];
-    }
     return NULL;
 }
 

@@ -1,12 +1,9 @@
-/*
- * machine: what the rest of nmtwatch has to know of the architecture that it is built for. A file for each:
+/* machine: what the rest of nmtwatch has to know of the architecture that it is built for. A file for each:
  * x86_64.c, aarch64.c; the Makefile picks one. Nothing else in nmtwatch/ names an architecture or counts
  * with its page size (scripts/test/lint.sh).
  *
- * Registers are numbered as perf_event_open(2) puts them into a sample: 0 is the first one that is asked for.
- */
-#ifndef NMTWATCH_MACHINE_MACHINE_H
-#define NMTWATCH_MACHINE_MACHINE_H
+ * Registers are numbered as perf_event_open(2) puts them into a sample: 0 is the first one that is asked for. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +54,3 @@ static inline uint64_t machine_page_of(uint64_t address)
 {
     return address & ~(uint64_t)(machine_page_bytes() - 1);
 }
-
-#endif

@@ -10,9 +10,7 @@
 #include "nmtwatch/observe/stacks.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CLASSES_MAX 4096
 #define PLACES      (CLASSES_MAX * 2)

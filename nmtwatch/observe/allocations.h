@@ -1,5 +1,4 @@
-/*
- * allocations: how much a JVM has allocated, exactly, and what its samples say of which class.
+/* allocations: how much a JVM has allocated, exactly, and what its samples say of which class.
  *
  *   allocations_open -> allocations_begin -> allocations_object|_tlab ... -> allocations_end -> _close
  *
@@ -8,10 +7,8 @@
  * does (agent/alloc/weights.h), all threads together; those of AllocTracer stand for the size of the TLAB, or
  * of the object outside of one, and have no standard error: they are not drawn by chance.
  *
- * One process at a time; one thread; remote.h and stacks.h are open.
- */
-#ifndef NMTWATCH_OBSERVE_ALLOCATIONS_H
-#define NMTWATCH_OBSERVE_ALLOCATIONS_H
+ * One process at a time; one thread; remote.h and stacks.h are open. */
+#pragma once
 
 #include "analyzers/classes/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
@@ -44,5 +41,3 @@ void allocations_tlab(struct allocations *allocations, uintptr_t klass, uint64_t
 /* Calibrates the report's tree, and fills its total and classes. */
 void allocations_end(struct allocations *allocations, struct observe_report *report);
 void allocations_close(struct allocations *allocations);
-
-#endif

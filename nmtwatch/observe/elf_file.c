@@ -183,10 +183,9 @@ bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *a
 
 static const struct function *find_variable(const struct elf_file *file, const char *name)
 {
-    for (size_t i = 0; i < file->variables; i++) {
+    for (size_t i = 0; i < file->variables; i++)
         if (strcmp(name_of(file, &file->variable[i]), name) == 0)
             return &file->variable[i];
-    }
     return NULL;
 }
 

@@ -1,13 +1,10 @@
-/*
- * elf_file: symbols and probes of a library's file: what lies at an address, and where a name is.
+/* elf_file: symbols and probes of a library's file: what lies at an address, and where a name is.
  *
  * All functions and variables of .symtab (of .dynsym where there is none) are read at once, sorted by address:
  * 16 bytes each and their names, 6 MB for libjvm. Addresses are those of the file's program headers
  * (remote_library.bias). Nothing in the file is trusted: sizes are bounded, and what points outside is
- * left out. Setup context; blocking.
- */
-#ifndef NMTWATCH_OBSERVE_ELF_FILE_H
-#define NMTWATCH_OBSERVE_ELF_FILE_H
+ * left out. Setup context; blocking. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +53,3 @@ static inline size_t entries_up_to(const void *table, size_t count, size_t entry
     }
     return low;
 }
-
-#endif

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/heap_sampler.h"
 
+#include "analyzers/model/texts.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -119,10 +119,8 @@ _Noreturn static void watch(const struct heap_sampler *sampler, int parent)
 static bool start_watcher(struct heap_sampler *sampler, char *error, size_t error_size)
 {
     int ends[2], status = 1;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(error, error_size, "a pipe: %s", strerror(errno));
-        return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return text_error(error, error_size, "a pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child == 0) {
         pid_t watcher = fork();
@@ -135,10 +133,9 @@ static bool start_watcher(struct heap_sampler *sampler, char *error, size_t erro
         continue;
     if (child < 0 || status != 0) {
         close(ends[1]);
-        snprintf(error, error_size,
-                 "no process could be started that restores the heap sampler "
-                 "if this one is killed: nothing was written");
-        return false;
+        return text_error(error, error_size,
+                          "no process could be started that restores the heap sampler "
+                          "if this one is killed: nothing was written");
     }
     sampler->watcher = ends[1];
     return true;
@@ -150,11 +147,10 @@ static bool find(const struct elf_file *file, const char *name, size_t size, uin
                  char *error, size_t error_size)
 {
     uint64_t address;
-    if (!elf_file_data(file, name, size, &address)) {
-        snprintf(error, error_size,
-                 "this JDK's libjvm has no variable %s of %zu bytes (it is stripped)", name, size);
-        return false;
-    }
+    if (!elf_file_data(file, name, size, &address))
+        return text_error(error, error_size,
+                          "this JDK's libjvm has no variable %s of %zu bytes (it is stripped)",
+                          name, size);
     *out = remote_jvm()->bias + address;
     return true;
 }
@@ -201,30 +197,26 @@ static bool find_all(struct heap_sampler *sampler, const struct target *target, 
         !find(file, INTERVAL, sizeof(int32_t), &sampler->interval, error, error_size) ||
         !find(file, EVENTS, sizeof(uint64_t), &sampler->events, error, error_size))
         return false;
-    if (elf_file_data(file, NOT_YET, sizeof(int32_t), &unused)) {
-        snprintf(error, error_size,
-                 "the heap sampler of JDK %d has to be set up by an agent: needs JDK 17 or later",
-                 layout.jdk_major);
-        return false;
-    }
+    if (elf_file_data(file, NOT_YET, sizeof(int32_t), &unused))
+        return text_error(
+            error, error_size,
+            "the heap sampler of JDK %d has to be set up by an agent: needs JDK 17 or later",
+            layout.jdk_major);
     sampler->event = UINT64_C(1) << EVENT_BIT(layout.jdk_major);
     snprintf(path, sizeof path, "/proc/%d/mem", (int)target->pid);
     sampler->memory = open(path, O_RDWR | O_CLOEXEC);
-    if (sampler->memory < 0) {
-        snprintf(error, error_size,
-                 "its memory cannot be written: %s (needs its user's rights, or CAP_SYS_PTRACE)",
-                 strerror(errno));
-        return false;
-    }
-    if (!is_the_jvm(sampler, target)) {
-        snprintf(error, error_size, "it is no longer the JVM of its user: nothing is written");
-        return false;
-    }
-    if (!read_first(sampler, file) || !look(sampler, &state)) {
-        snprintf(error, error_size,
-                 "the heap sampler's flag and interval have unexpected values: nothing is written");
-        return false;
-    }
+    if (sampler->memory < 0)
+        return text_error(
+            error, error_size,
+            "its memory cannot be written: %s (needs its user's rights, or CAP_SYS_PTRACE)",
+            strerror(errno));
+    if (!is_the_jvm(sampler, target))
+        return text_error(error, error_size,
+                          "it is no longer the JVM of its user: nothing is written");
+    if (!read_first(sampler, file) || !look(sampler, &state))
+        return text_error(
+            error, error_size,
+            "the heap sampler's flag and interval have unexpected values: nothing is written");
     return true;
 }
 

@@ -1,5 +1,4 @@
-/*
- * heap_sampler: HotSpot's own sampler of allocations (JEP 331), switched on from outside.
+/* heap_sampler: HotSpot's own sampler of allocations (JEP 331), switched on from outside.
  *
  * Five bytes of libjvm's data: the flag JvmtiExport::_should_post_sampled_object_alloc and the four of
  * ThreadHeapSampler::_sampling_interval.
@@ -23,10 +22,8 @@
  * that after exec, exit or reuse of the pid nothing is written anywhere. A program with more rights than its
  * user, started just before (setuid), is recognised by its owner in /proc: nothing is written then.
  *
- * One process at a time; one thread; remote.h and stacks.h are open for the same target.
- */
-#ifndef NMTWATCH_OBSERVE_HEAP_SAMPLER_H
-#define NMTWATCH_OBSERVE_HEAP_SAMPLER_H
+ * One process at a time; one thread; remote.h and stacks.h are open for the same target. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -56,5 +53,3 @@ void heap_sampler_close(struct heap_sampler *sampler);
  * remote.h and stacks.h itself. */
 bool heap_sampler_repair(const struct target *target, char *done, size_t done_size, char *error,
                          size_t error_size);
-
-#endif

@@ -1,12 +1,9 @@
-#include "nmtwatch/observe/jvm_ranges.h"
+#include "nmtwatch/observe/rss.h"
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
-#include "nmtwatch/observe/stacks.h"
 #include "nmtwatch/machine/machine.h"
-
-#include <stdio.h>
 
 #define NODES_MAX 4096 /* of a list of Metaspace: it may be a circle */
 #define RANGE_MAX (UINT64_C(1) << 40)

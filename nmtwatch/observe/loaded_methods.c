@@ -1,17 +1,14 @@
-#include "nmtwatch/observe/loaded_methods.h"
+#include "nmtwatch/observe/observe_child.h"
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "nmtwatch/observe/remote.h"
-#include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS          30
 #define JSON_FAMILIES 200
@@ -34,18 +31,15 @@ static bool walk(struct loaded_methods *out, struct loaded_families *families, c
     remote_forget();
     if (out->classes > 0 && load_pointer(layout.loaders_head) != 0)
         return true;
-    snprintf(error, error_size, "it has no classes yet, or has ended meanwhile");
-    return false;
+    return text_error(error, error_size, "it has no classes yet, or has ended meanwhile");
 }
 
 bool loaded_methods_read(const struct target *target, struct loaded_methods *out, char *error,
                          size_t error_size)
 {
     *out = (struct loaded_methods){.families = calloc(1, sizeof *out->families)};
-    if (out->families == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (out->families == NULL)
+        return text_error(error, error_size, "out of memory");
     layout_forget();
     bool good = remote_open(target, error, error_size) && layout_fill(&layout, error, error_size) &&
                 walk(out, out->families, error, error_size);
@@ -102,7 +96,6 @@ static bool write_json(const struct loaded_methods *methods, const struct target
 bool methods_table_write(const struct methods_event *methods, const struct target *target,
                          int64_t ids, bool by_agent, FILE *out)
 {
-    static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
     struct page page;
     char each[32];
     fprintf(out, "pid %d (%s): %s methods in %s classes of %s class loaders%s\n", (int)target->pid,
@@ -116,7 +109,7 @@ bool methods_table_write(const struct methods_event *methods, const struct targe
         fprintf(out, "jmethodIDs: %s\n", units_count(ids).text);
     fputc('\n', out);
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "#classes", "#methods", "#a class", "family");
     for (int i = 0; i < methods->row_count; i++) {
         const struct method_family *family = &methods->rows[i];
         snprintf(each, sizeof each, "%.1f",
@@ -167,8 +160,7 @@ bool loaded_methods_event(const char *json, struct kept_methods *out)
     *out = (struct kept_methods){.event.rows = rows};
     for (size_t k = 0; k < sizeof NUMBERS / sizeof *NUMBERS; k++)
         *NUMBERS[k].into = json_integer_value(json_object_get(object, NUMBERS[k].key));
-    json_array_foreach(json_object_get(object, "families"), i, one)
-    {
+    json_array_foreach (json_object_get(object, "families"), i, one) {
         const char *name = json_string_value(json_object_get(one, "family"));
         if (name == NULL || i == EVENT_ROWS_MAX)
             break;

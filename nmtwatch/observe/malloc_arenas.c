@@ -1,12 +1,10 @@
-#include "nmtwatch/observe/malloc_arenas.h"
+#include "nmtwatch/observe/rss.h"
 
 #include "agent/hotspot/load.h"
-#include "nmtwatch/observe/remote.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define ARENAS_MAX  65536
 #define CHUNKS_MAX  1000000 /* of a list: it may be a circle */

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/observe.h"
 
+#include "analyzers/model/texts.h"
 #include "agent/classdef/class_graph.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -16,9 +17,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DRAIN_MS          20
@@ -111,12 +110,11 @@ static bool add_place(struct observation *observation, const struct elf_file *fi
 {
     uint64_t offset;
     if (!elf_file_offset(file, address, &offset) ||
-        !is_as_in_file(observation->library_fd, address, offset)) {
-        snprintf(error, error_size, "%s",
-                 remote_still_same() ? "libjvm's code differs from its file: no probe was attached"
-                                     : "the process has ended");
-        return false;
-    }
+        !is_as_in_file(observation->library_fd, address, offset))
+        return text_error(error, error_size, "%s",
+                          remote_still_same()
+                              ? "libjvm's code differs from its file: no probe was attached"
+                              : "the process has ended");
     if (observation->count == UPROBES_MAX)
         return true;
     observation->event[observation->count] = event;
@@ -137,13 +135,12 @@ static bool add_probe(struct observation *observation, const struct elf_file *fi
     if (count == 0 && elf_file_symbol(file, symbol, &address))
         return add_place(observation, file, address, (struct place_event){.role = role}, stack,
                          error, error_size);
-    if (count == 0) {
-        snprintf(error, error_size,
-                 "this JDK's libjvm has neither the USDT probe hotspot:%s (built without DTrace "
-                 "support) nor the symbol %s (stripped)",
-                 name, symbol);
-        return false;
-    }
+    if (count == 0)
+        return text_error(
+            error, error_size,
+            "this JDK's libjvm has neither the USDT probe hotspot:%s (built without DTrace "
+            "support) nor the symbol %s (stripped)",
+            name, symbol);
     for (int i = 0; i < count; i++) {
         struct place_event event = {.role = role};
         snprintf(event.arguments, sizeof event.arguments, "%s", probes[i].arguments);
@@ -158,10 +155,9 @@ static bool add_function(struct observation *observation, const struct elf_file 
                          const char *symbol, enum event_role role, char *error, size_t error_size)
 {
     uint64_t address;
-    if (!elf_file_symbol(file, symbol, &address)) {
-        snprintf(error, error_size, "this JDK's libjvm has no symbol %s (it is stripped)", symbol);
-        return false;
-    }
+    if (!elf_file_symbol(file, symbol, &address))
+        return text_error(error, error_size, "this JDK's libjvm has no symbol %s (it is stripped)",
+                          symbol);
     return add_place(observation, file, address, (struct place_event){.role = role}, true, error,
                      error_size);
 }
@@ -376,10 +372,9 @@ static void take(void *context, const struct perf_sample *sample)
 static uint64_t hits(const struct observation *observation)
 {
     uint64_t sum = 0;
-    for (int i = 0; i < observation->count; i++) {
+    for (int i = 0; i < observation->count; i++)
         if (observation->places[i].stack) /* classes are unloaded all at once */
             sum += uprobes_count(observation->uprobes, i);
-    }
     return sum;
 }
 
@@ -507,17 +502,13 @@ static bool open_all(struct observation *observation, const struct target *targe
     if (mode == OBSERVE_CLASSES)
         observation->builder = class_makers_build(&report->makers);
     report->tree = mode == OBSERVE_CLASSES ? report->makers.tree : call_tree_create();
-    if (report->tree == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (report->tree == NULL)
+        return text_error(error, error_size, "out of memory");
     if (!remote_open(target, error, error_size))
         return false;
     if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU &&
-        mode != OBSERVE_RSS) {
-        snprintf(error, error_size, "%s", report->note);
-        return false;
-    }
+        mode != OBSERVE_RSS)
+        return text_error(error, error_size, "%s", report->note);
     if (!add_events(observation, error, error_size) ||
         (mode == OBSERVE_ALLOC && !open_allocations(observation, target, error, error_size)))
         return false;

@@ -1,20 +1,17 @@
-/*
- * observe: what a JVM does, seen from outside: nothing is loaded into it, and nothing is written (but to
+/* observe: what a JVM does, seen from outside: nothing is loaded into it, and nothing is written (but to
  * switch on that sampler).
  *
  *   cpu          where CPU time is spent: the kernel's clock event, user stacks
  *   classes      each class definition, by the USDT probes hotspot:class__loaded and class__unloaded
  *   jmethodids   each jmethodID that is made, by a uprobe on Method::make_jmethod_id
  *   rss          what anonymous memory grows by, and who touches it (rss.h)
- *   methods      how many classes, methods and jmethodIDs there are: loaded_methods.h, not here
+ *   methods      how many classes, methods and jmethodIDs there are: loaded_methods.c, not here
  *   alloc        what is allocated, divided by what fills TLABs and what is allocated outside of them, by
  *                uprobes on AllocTracer; or by HotSpot's own sampler, which is switched on from outside
  *
  * Stacks are walked here (stacks.h). A count is the kernel's own and is exact; stacks that were lost or not
- * walked are counted by reason.
- */
-#ifndef NMTWATCH_OBSERVE_OBSERVE_H
-#define NMTWATCH_OBSERVE_OBSERVE_H
+ * walked are counted by reason. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 #include "reports/profile/observe_report.h"
@@ -48,5 +45,3 @@ struct observe_options {
  * false with one sentence. observe_report_free in either case. */
 bool observe_run(const struct target *target, const struct observe_options *options,
                  struct observe_report *report, char *error, size_t error_size);
-
-#endif

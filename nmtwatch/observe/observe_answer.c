@@ -1,11 +1,9 @@
-#include "nmtwatch/observe/observe_answer.h"
+#include "nmtwatch/observe/observe_child.h"
 
 #include "analyzers/classes/family.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FRAMES_MAX   256 /* of a stack, innermost */
 #define TOUCHERS_MAX 64
@@ -31,12 +29,10 @@ static void read_family(const json_t *family, struct caller_row *row)
     size_t i, j;
     *row = (struct caller_row){.classes = number_of(family, "loaded")};
     snprintf(row->family, sizeof row->family, "%s", text_of(family, "family"));
-    json_array_foreach(ways, i, way)
-    { /* most classes first; several may come to one place */
+    json_array_foreach (ways, i, way) { /* most classes first; several may come to one place */
         const char *labels[FRAMES_MAX];
         int depth = 0;
-        json_array_foreach(json_object_get(way, "frames"), j, frame)
-        {
+        json_array_foreach (json_object_get(way, "frames"), j, frame) {
             if (depth < FRAMES_MAX && json_is_string(frame))
                 labels[depth++] = json_string_value(frame);
         }
@@ -55,8 +51,7 @@ int observe_callers(const char *text, size_t length, struct caller_row *rows, in
     json_t *root = json_loadb(text, length, 0, NULL), *family;
     int count = 0;
     size_t i;
-    json_array_foreach(json_object_get(root, "families"), i, family)
-    {
+    json_array_foreach (json_object_get(root, "families"), i, family) {
         if (count == max)
             break;
         read_family(family, &rows[count]);
@@ -77,10 +72,9 @@ struct touchers {
 static bool is_plumbing(const char *label)
 {
     static const char *const libraries[] = {"[libc", "[libjvm", "[ld-", "[unknown", "[stack"};
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strstr(label, libraries[i]) != NULL)
             return true;
-    }
     return false;
 }
 
@@ -145,10 +139,9 @@ void observe_outside(char *text, struct facts_toucher *toucher)
     *toucher = (struct facts_toucher){0};
     for (char *line; (line = strsep(&text, "\n")) != NULL;)
         read_stack(&touchers, line);
-    for (int i = 0; i < touchers.count; i++) {
+    for (int i = 0; i < touchers.count; i++)
         if (touchers.row[i].bytes > toucher->bytes)
             *toucher = touchers.row[i];
-    }
     toucher->outside_bytes = touchers.outside_bytes;
 }
 

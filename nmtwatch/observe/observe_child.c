@@ -2,7 +2,6 @@
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/privileged.h"
-#include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
@@ -12,9 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -30,8 +27,7 @@
 
 struct observe_child {
     pid_t pid; /* 0: the helper's, or waited for */
-    int fd, texts_fd;
-    int format_count;
+    int fd, texts_fd, format_count;
     bool ended;
     struct observe_result result;
 };

@@ -9,12 +9,15 @@
  * Forked without exec: of the caller's descriptors the child keeps none but its answer's. In serve with a
  * root helper (privileged.h) the helper forks it. The child ends by itself when the caller goes, with an
  * alarm a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop.
- * One thread.
- */
-#ifndef NMTWATCH_OBSERVE_OBSERVE_CHILD_H
-#define NMTWATCH_OBSERVE_OBSERVE_CHILD_H
+ * One thread. */
+#pragma once
 
 #include "nmtwatch/observe/observe.h"
+#include "analyzers/model/event.h"
+#include "analyzers/triage/facts.h"
+#include "agent/classdef/class_graph.h"
+#include "nmtwatch/jvm/target.h"
+#include "reports/profile/call_tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,4 +76,41 @@ bool observe_request_valid(const void *bytes, size_t size);
 pid_t observe_child_fork(const struct target *target, const struct observe_request *request,
                          int fd);
 
-#endif
+/* observe_answer: what a short observation found, read from its table as JSON (docs/json/observe.md) or its
+ * stacks, for those who make one by themselves: a watch on suspicion, a triage.
+ *
+ * Pure; any thread. */
+/* Of `classes`: the families with the place that asked for them, most classes first. How many; 0 for a text that
+ * is none. */
+int observe_callers(const char *text, size_t length, struct caller_row *rows, int max);
+/* Of `rss`, as collapsed stacks: the code that touched most of what grew outside of NMT. have is false when nothing
+ * did. The text is cut up. */
+void observe_outside(char *text, struct facts_toucher *toucher);
+/* Of `methods`: the jmethodIDs there are. False: they were not counted. */
+bool observe_ids(const char *text, size_t length, struct facts_ids *ids);
+
+/* loaded_methods: how many classes, methods and jmethodIDs exist in a JVM now, by family of class names, read
+ * from outside by agent/classdef/class_graph.h.
+ *
+ * 2 to 7 us of CPU a class, mostly the kernel's: 110 ms for 50 000 classes of one loader, 350 ms where each
+ * has its own. A reading of another process's memory may block for ever where that process arranges it (a
+ * page of a file system of its own): who has something else to do reads in a child (observe_child.h).
+ *
+ * Blocking; one process at a time, one thread. */
+/* False with one sentence. loaded_methods_free in either case. */
+bool loaded_methods_read(const struct target *target, struct loaded_methods *out, char *error,
+                         size_t error_size);
+/* Without families. */
+struct methods_event loaded_methods_sums(const struct loaded_methods *methods);
+/* PROFILE_TOP: one object, one line (docs/json/observe.md); PROFILE_TOP_TEXT: a table. False: another format,
+ * or out failed. */
+bool loaded_methods_write(const struct loaded_methods *methods, const struct target *target,
+                          enum profile_format format, FILE *out);
+/* The object of PROFILE_TOP as what a watch keeps. False: it is none. */
+bool loaded_methods_event(const char *json, struct kept_methods *out);
+/* The table of PROFILE_TOP_TEXT. ids: jmethodIDs; -1: not counted. by_agent: so it is said. */
+bool methods_table_write(const struct methods_event *methods, const struct target *target,
+                         int64_t ids, bool by_agent, FILE *out);
+/* In one line. */
+void loaded_methods_sentence(const struct loaded_methods *methods, char *out, size_t size);
+void loaded_methods_free(struct loaded_methods *methods);

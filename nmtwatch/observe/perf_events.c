@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/perf_events.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <dirent.h>
@@ -88,17 +89,15 @@ static bool refuse(int reason, char *error, size_t error_size)
 {
     int paranoid = perf_kernel_number("/proc/sys/kernel/perf_event_paranoid");
     if (reason == EACCES || reason == EPERM)
-        snprintf(error, error_size,
-                 "perf_event_open is not permitted: needs root or CAP_PERFMON "
-                 "(kernel.perf_event_paranoid is %d)",
-                 paranoid);
-    else if (reason == EMFILE)
-        snprintf(error, error_size,
-                 "perf_event_open: too many threads and CPUs for the limit of "
-                 "open files (ulimit -n)");
-    else
-        snprintf(error, error_size, "perf_event_open: %s", strerror(reason));
-    return false;
+        return text_error(error, error_size,
+                          "perf_event_open is not permitted: needs root or CAP_PERFMON "
+                          "(kernel.perf_event_paranoid is %d)",
+                          paranoid);
+    if (reason == EMFILE)
+        return text_error(error, error_size,
+                          "perf_event_open: too many threads and CPUs for the limit of "
+                          "open files (ulimit -n)");
+    return text_error(error, error_size, "perf_event_open: %s", strerror(reason));
 }
 
 static bool map_ring(struct perf_events *events, struct ring *ring, int fd)
@@ -122,15 +121,10 @@ static bool open_one(struct perf_events *events, struct ring *ring, pid_t thread
     int fd = (int)syscall(SYS_perf_event_open, attr, thread, ring->cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return errno == ESRCH || refuse(errno, error, error_size); /* the thread has ended */
-    if (events->opened_count == events->opened_room) {
-        size_t room = events->opened_room * 2 + 256;
-        void *more = realloc(events->opened, room * sizeof *events->opened);
-        if (more == NULL) {
-            close(fd);
-            return refuse(ENOMEM, error, error_size);
-        }
-        events->opened = more;
-        events->opened_room = room;
+    if (!array_room(&events->opened, &events->opened_room, events->opened_count + 1,
+                    sizeof *events->opened)) {
+        close(fd);
+        return refuse(ENOMEM, error, error_size);
     }
     events->opened[events->opened_count++] = fd;
     bool good = (ring->fd >= 0 ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
@@ -149,10 +143,8 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     struct dirent **entry;
     int count = scandir(path, &entry, NULL, NULL);
-    if (count < 0) {
-        snprintf(error, error_size, "%s: %s", path, strerror(errno));
-        return false;
-    }
+    if (count < 0)
+        return text_error(error, error_size, "%s: %s", path, strerror(errno));
     bool good = true;
     for (int i = 0; i < count; i++) {
         pid_t thread = (pid_t)atoi(entry[i]->d_name);
@@ -280,10 +272,9 @@ static bool read_sample(const struct perf_events *events, const uint8_t *record,
         return true;
     /* In the order of their bits. */
     uint64_t mask = register_mask(), all[64] = {0};
-    for (int bit = 0; bit < 64; bit++) {
+    for (int bit = 0; bit < 64; bit++)
         if ((mask >> bit & 1) != 0)
             all[bit] = take_u64(&reading);
-    }
     for (int i = 0; i < this_machine.registers; i++)
         registers[i] = all[this_machine.perf[i]];
     sample->registers = registers;
@@ -352,20 +343,18 @@ size_t perf_events_drain(struct perf_events *events,
                          void *context)
 {
     size_t taken = 0;
-    for (int i = 0; i < events->rings; i++) {
+    for (int i = 0; i < events->rings; i++)
         if (events->ring[i].map != NULL)
             taken += drain_ring(events, &events->ring[i], take, context);
-    }
     return taken;
 }
 
 uint64_t perf_events_count(const struct perf_events *events)
 {
     uint64_t sum = 0, value;
-    for (size_t i = 0; i < events->opened_count; i++) {
+    for (size_t i = 0; i < events->opened_count; i++)
         if (read(events->opened[i], &value, sizeof value) == sizeof value)
             sum += value;
-    }
     return sum;
 }
 
@@ -383,10 +372,9 @@ void perf_events_close(struct perf_events *events)
 {
     if (events == NULL)
         return;
-    for (int i = 0; i < events->rings; i++) {
+    for (int i = 0; i < events->rings; i++)
         if (events->ring[i].map != NULL)
             munmap(events->ring[i].map, events->ring[i].bytes + events->page_bytes);
-    }
     for (size_t i = 0; i < events->opened_count; i++)
         close(events->opened[i]);
     free(events->opened);

@@ -1,5 +1,4 @@
-/*
- * perf_events: samples of the threads of another process by perf_event_open(2), with registers and a
+/* perf_events: samples of the threads of another process by perf_event_open(2), with registers and a
  * copy of the stack: the CPU's clock, page faults. (Places in code: uprobes.h. An inherited uprobe
  * event makes the process unable to start threads: the kernel reads the event's path again, from that
  * process's memory, and pthread_create fails with EFAULT. Measured on Linux 6.18.)
@@ -10,10 +9,8 @@
  *
  *   perf_events_open -> perf_events_drain ... -> perf_events_count -> perf_events_close
  *
- * Nothing is written into the process. One thread.
- */
-#ifndef NMTWATCH_OBSERVE_PERF_EVENTS_H
-#define NMTWATCH_OBSERVE_PERF_EVENTS_H
+ * Nothing is written into the process. One thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +58,3 @@ bool perf_events_user_only(const struct perf_events *events);
 /* Samples that found no room in a ring. */
 uint64_t perf_events_lost(const struct perf_events *events);
 void perf_events_close(struct perf_events *events);
-
-#endif

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/remote.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -7,12 +8,10 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/process/clock.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,7 +43,7 @@ static struct {
     struct {
         uintptr_t low, high;
     } * anonymous; /* writable mappings without a file, ascending: where stacks are */
-    size_t anonymous_count;
+    size_t anonymous_count, anonymous_room;
     int64_t maps_read_ms;
     int pagemap; /* of /proc; -1: not open */
 } remote;
@@ -140,10 +139,9 @@ bool remote_present(uintptr_t low, size_t count, bool *present)
 
 static struct remote_library *library_by_inode(uint64_t inode, uintptr_t low)
 {
-    for (size_t i = 0; i < remote.libraries; i++) {
+    for (size_t i = 0; i < remote.libraries; i++)
         if (remote.library[i]->inode == inode && remote.library[i]->low == low)
             return remote.library[i];
-    }
     return NULL;
 }
 
@@ -196,13 +194,9 @@ static void add_library(uintptr_t low, uintptr_t high, uint64_t inode, const cha
 
 static void add_anonymous(uintptr_t low, uintptr_t high)
 {
-    if (remote.anonymous_count % 256 == 0) {
-        void *more =
-            realloc(remote.anonymous, (remote.anonymous_count + 256) * sizeof *remote.anonymous);
-        if (more == NULL)
-            return;
-        remote.anonymous = more;
-    }
+    if (!array_room(&remote.anonymous, &remote.anonymous_room, remote.anonymous_count + 1,
+                    sizeof *remote.anonymous))
+        return;
     remote.anonymous[remote.anonymous_count].low = low;
     remote.anonymous[remote.anonymous_count++].high = high;
 }
@@ -265,10 +259,9 @@ static bool read_maps(void)
 
 static struct remote_library *find_library(uintptr_t pc)
 {
-    for (size_t i = 0; i < remote.libraries; i++) {
+    for (size_t i = 0; i < remote.libraries; i++)
         if (pc >= remote.library[i]->low && pc < remote.library[i]->high)
             return remote.library[i];
-    }
     return NULL;
 }
 
@@ -297,10 +290,9 @@ struct remote_library *remote_library_named(const char *begin)
 
 struct remote_library *remote_jvm(void)
 {
-    for (size_t i = 0; i < remote.libraries; i++) {
+    for (size_t i = 0; i < remote.libraries; i++)
         if (remote.library[i]->is_jvm)
             return remote.library[i];
-    }
     return NULL;
 }
 
@@ -442,24 +434,19 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
 {
     uint64_t word;
     remote_close();
-    if (target_is_other_machine(target)) {
-        snprintf(error, error_size,
-                 "it is %s: this nmtwatch observes JVMs of %s, and none that is emulated",
-                 target_machine(target).text, this_machine.name);
-        return false;
-    }
+    if (target_is_other_machine(target))
+        return text_error(error, error_size,
+                          "it is %s: this nmtwatch observes JVMs of %s, and none that is emulated",
+                          target_machine(target).text, this_machine.name);
     remote.target = target;
     remote.pagemap = -1;
     remote.bytes = malloc(PIECES * PIECE_BYTES);
-    if (remote.bytes == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (remote.bytes == NULL)
+        return text_error(error, error_size, "out of memory");
     remote.generation = 1;
-    if (!read_maps()) {
-        snprintf(error, error_size, "/proc/%d/maps: %s", (int)target->pid, strerror(errno));
-        return false;
-    }
+    if (!read_maps())
+        return text_error(error, error_size, "/proc/%d/maps: %s", (int)target->pid,
+                          strerror(errno));
     const struct remote_library *jvm = remote_jvm();
     errno = 0;
     if (jvm == NULL)

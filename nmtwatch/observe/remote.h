@@ -1,5 +1,4 @@
-/*
- * remote: the memory and the libraries of another process, read only.
+/* remote: the memory and the libraries of another process, read only.
  *
  * Implements agent/hotspot/load.h and libjvm_symbol (layout.h) over process_vm_readv, so that the
  * agent's walker walks a JVM from outside. A sample brings a copy of a piece of its thread's stack:
@@ -10,10 +9,8 @@
  * Everything else is read as it is now, by pages that are kept until remote_forget: the JVM goes on
  * meanwhile. Nothing is written into the process, and nothing is mapped or opened in it.
  *
- * One process at a time; one thread.
- */
-#ifndef NMTWATCH_OBSERVE_REMOTE_H
-#define NMTWATCH_OBSERVE_REMOTE_H
+ * One process at a time; one thread. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -63,5 +60,3 @@ struct remote_library *remote_library_named(const char *begin);
 /* A descriptor of the library's file; the caller closes it. -1 with errno: it has been replaced or
  * cannot be opened. */
 int remote_library_file(const struct remote_library *library);
-
-#endif

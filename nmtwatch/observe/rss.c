@@ -1,15 +1,12 @@
 #include "nmtwatch/observe/rss.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "agent/mem/fold_hash.h"
-#include "nmtwatch/observe/jvm_ranges.h"
-#include "nmtwatch/observe/malloc_arenas.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SMAPS_MAX    (INT64_C(256) << 20)
 #define TOUCHES_MAX  (1u << 19)
@@ -154,14 +151,10 @@ static bool read_mappings(struct rss_watch *watch, const struct target *target,
     smaps_begin(&smaps, (struct span){text, length});
     bool good = true;
     while (good && smaps_next(&smaps, &mapping)) {
-        if (mappings->count == mappings->room) {
-            void *more = realloc(mappings->at, (mappings->room * 2 + 1024) * sizeof *mappings->at);
-            good = more != NULL;
-            if (!good)
-                break;
-            mappings->at = more;
-            mappings->room = mappings->room * 2 + 1024;
-        }
+        good =
+            array_room(&mappings->at, &mappings->room, mappings->count + 1, sizeof *mappings->at);
+        if (!good)
+            break;
         mappings->at[mappings->count++] = (struct mapping){
             .low = mapping.map.start_address,
             .high = mapping.map.end_address,
@@ -211,10 +204,9 @@ static bool is_library(const char *library, const char *name)
 
 static bool begins_with_one(const char *name, const char *const *begins)
 {
-    for (; *begins != NULL; begins++) {
+    for (; *begins != NULL; begins++)
         if (strncmp(name, *begins, strlen(*begins)) == 0)
             return true;
-    }
     return false;
 }
 
@@ -265,10 +257,9 @@ static enum owner owner_of(const struct stack_frame *frames, int depth)
 
 static bool has_jvm(const struct stack_frame *frames, int depth)
 {
-    for (int i = 0; i < depth; i++) {
+    for (int i = 0; i < depth; i++)
         if (frames[i].java || is_library(library_of(&frames[i]), "libjvm"))
             return true;
-    }
     return false;
 }
 
@@ -279,10 +270,9 @@ static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *fr
     for (int i = 0; i < depth; i++)
         hash = fold_word(hash ^ (uintptr_t)frames[i].name);
     uint32_t slot = (uint32_t)(hash >> 20) & (STACKS_SLOTS - 1);
-    for (; watch->stack[slot].depth != 0; slot = (slot + 1) & (STACKS_SLOTS - 1)) {
+    for (; watch->stack[slot].depth != 0; slot = (slot + 1) & (STACKS_SLOTS - 1))
         if (watch->stack[slot].hash == hash && watch->stack[slot].depth == (uint32_t)depth)
             return slot;
-    }
     if (watch->stacks == STACKS_MAX || FRAMES_MAX - watch->frame_count < (uint32_t)depth ||
         depth == 0)
         return UINT32_MAX;

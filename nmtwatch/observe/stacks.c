@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/stacks.h"
 
+#include "analyzers/model/texts.h"
 #include "agent/calltrace/frame.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -15,7 +16,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -126,10 +126,9 @@ const struct elf_file *stacks_jvm_file(char *error, size_t error_size)
 static void read_tables(const struct remote_library *library, struct library_use *use)
 {
     const Elf64_Phdr *program = library->program, *tables = NULL;
-    for (int i = 0; i < library->programs; i++) {
+    for (int i = 0; i < library->programs; i++)
         if (program[i].p_type == PT_GNU_EH_FRAME)
             tables = &program[i];
-    }
     for (int i = 0; tables != NULL && i < library->programs; i++) {
         const Elf64_Phdr *segment = &program[i];
         if (segment->p_type != PT_LOAD || tables->p_vaddr - segment->p_vaddr >= segment->p_filesz)
@@ -271,10 +270,9 @@ static void library_name(const char *path, char *out, size_t size)
 static const char *name_of_place(uintptr_t pc)
 {
     size_t slot = slot_of(pc, PLACES_SLOTS);
-    for (; stacks.place[slot].pc != 0; slot = (slot + 1) & (PLACES_SLOTS - 1)) {
+    for (; stacks.place[slot].pc != 0; slot = (slot + 1) & (PLACES_SLOTS - 1))
         if (stacks.place[slot].pc == pc)
             return stacks.place[slot].name;
-    }
     struct remote_library *library = remote_library_of(pc);
     char short_name[128], function[512] = "", unheard[200], *name = NULL;
     if (library == NULL || stacks.places == PLACES_MAX)
@@ -479,10 +477,8 @@ bool stacks_open(char *error, size_t error_size)
     stacks_close();
     stacks.method = calloc(METHODS_SLOTS, sizeof *stacks.method);
     stacks.place = calloc(PLACES_SLOTS, sizeof *stacks.place);
-    if (stacks.method == NULL || stacks.place == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (stacks.method == NULL || stacks.place == NULL)
+        return text_error(error, error_size, "out of memory");
     frame_tables.find_object = find_object;
     frame_rules_forget();
     if (!layout_fill(&layout, error, error_size) ||

@@ -1,5 +1,4 @@
-/*
- * stacks: a sample of perf_events as the frames of Java and native code it was taken in.
+/* stacks: a sample of perf_events as the frames of Java and native code it was taken in.
  *
  *   registers, copy of the stack --+-> native frames, by the libraries' unwind tables (frame_rule.h)
  *                                  +-> Java frames, by the agent's walker (walk.h) over remote.h
@@ -7,10 +6,8 @@
  * Code that is neither (the kernel's vdso, code of another runtime) ends a stack. Names are read when a
  * method is first sampled, and kept: they survive the class. Line numbers likewise.
  *
- * One process at a time; one thread.
- */
-#ifndef NMTWATCH_OBSERVE_STACKS_H
-#define NMTWATCH_OBSERVE_STACKS_H
+ * One process at a time; one thread. */
+#pragma once
 
 #include "analyzers/classes/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
@@ -52,5 +49,3 @@ void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t hi
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */
 struct elf_file;
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size);
-
-#endif

@@ -1,11 +1,11 @@
 #include "nmtwatch/observe/uprobes.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,7 @@ struct record {
 };
 
 struct uprobes {
-    int counters, ring;
-    int program[UPROBES_MAX], event[UPROBES_MAX];
+    int counters, ring, program[UPROBES_MAX], event[UPROBES_MAX];
     bool object[UPROBES_MAX];
     int places;
     void *consumer, *producer; /* maps of the ring: our position; the kernel's, and data */
@@ -137,11 +136,9 @@ static void count_one(struct code *code, int counters, int index)
     aim(code, &missing, 1);
 }
 
-/*
- * r6 registers of the process   r7 the record   r8 its sp   r9 bytes of stack copied
+/* r6 registers of the process   r7 the record   r8 its sp   r9 bytes of stack copied
  *
- * The stack is copied up to the end of sp's piece first, then piece by piece: one that is not there ends it.
- */
+ * The stack is copied up to the end of sp's piece first, then piece by piece: one that is not there ends it. */
 static void write_program(struct code *code, const struct uprobes *uprobes, int place,
                           const struct uprobe_place *want)
 {
@@ -213,19 +210,18 @@ static bool refuse(const char *what, char *error, size_t error_size)
 {
     int reason = errno;
     if (reason == EPERM || reason == EACCES)
-        snprintf(error, error_size,
-                 "%s is not permitted: needs root, or CAP_BPF, CAP_PERFMON and, for uprobes since "
-                 "July 2025, "
-                 "CAP_SYS_ADMIN (and a kernel that is not locked down)",
-                 what);
-    else if (reason == ENOSYS || reason == EINVAL)
-        snprintf(error, error_size,
-                 "%s: this kernel cannot do it (needs Linux 5.8 with "
-                 "CONFIG_BPF_SYSCALL and CONFIG_UPROBE_EVENTS)",
-                 what);
-    else
-        snprintf(error, error_size, "%s: %s", what, strerror(reason));
-    return false;
+        return text_error(
+            error, error_size,
+            "%s is not permitted: needs root, or CAP_BPF, CAP_PERFMON and, for uprobes since "
+            "July 2025, "
+            "CAP_SYS_ADMIN (and a kernel that is not locked down)",
+            what);
+    if (reason == ENOSYS || reason == EINVAL)
+        return text_error(error, error_size,
+                          "%s: this kernel cannot do it (needs Linux 5.8 with "
+                          "CONFIG_BPF_SYSCALL and CONFIG_UPROBE_EVENTS)",
+                          what);
+    return text_error(error, error_size, "%s: %s", what, strerror(reason));
 }
 
 static int make_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries)
@@ -303,10 +299,8 @@ static bool open_all(struct uprobes *uprobes, pid_t pid, const struct uprobe_pla
     const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_MEMLOCK, &all);
     int type = perf_kernel_number("/sys/bus/event_source/devices/uprobe/type");
-    if (type < 0) {
-        snprintf(error, error_size, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
-        return false;
-    }
+    if (type < 0)
+        return text_error(error, error_size, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
     uprobes->counters = make_map(BPF_MAP_TYPE_ARRAY, 4, 8, COUNTERS);
     if (uprobes->counters < 0)
         return refuse("bpf(2)", error, error_size);
@@ -315,10 +309,9 @@ static bool open_all(struct uprobes *uprobes, pid_t pid, const struct uprobe_pla
         return refuse("a BPF ring", error, error_size);
     if (!map_ring(uprobes, error, error_size))
         return false;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (!attach(uprobes, pid, &places[i], type, error, error_size))
             return false;
-    }
     return true;
 }
 

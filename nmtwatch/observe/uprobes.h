@@ -1,5 +1,4 @@
-/*
- * uprobes: each passing of a place in a library's code in one process, counted exactly, with registers and a
+/* uprobes: each passing of a place in a library's code in one process, counted exactly, with registers and a
  * copy of the stack.
  *
  * A small BPF program per place (assembled here, so that nothing needs clang, BTF or libbpf) counts the
@@ -13,10 +12,8 @@
  *
  * The kernel puts a breakpoint at the place in that process's code; it is taken away with the last
  * descriptor, however this process ends. A hit costs 1 to 2 us on hardware and 10 to 18 us on some
- * virtual machines: nothing hotter than UPROBES_HITS_MAX a second. One thread.
- */
-#ifndef NMTWATCH_OBSERVE_UPROBES_H
-#define NMTWATCH_OBSERVE_UPROBES_H
+ * virtual machines: nothing hotter than UPROBES_HITS_MAX a second. One thread. */
+#pragma once
 
 #include "nmtwatch/observe/perf_events.h"
 
@@ -50,5 +47,3 @@ uint64_t uprobes_count(const struct uprobes *uprobes, int place);
 /* Copies that found no room. */
 uint64_t uprobes_lost(const struct uprobes *uprobes);
 void uprobes_close(struct uprobes *uprobes);
-
-#endif

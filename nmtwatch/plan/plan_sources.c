@@ -6,7 +6,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/perfdata.h"
-#include "nmtwatch/observe/loaded_methods.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/record/recording.h"
@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* --- plan recorded ---------------------------------------------------------------------------- */
@@ -187,16 +186,11 @@ bool plan_recorded(struct plan_measured *measured, struct target_identity *ident
 
 static void sample_without_asking(struct plan_sample *out, const struct target *target)
 {
-    struct proc proc;
-    if (proc_open(&proc, target) == 0) {
-        proc_sample(&proc, &out->sample);
-        proc_close(&proc);
-    }
+    sample_unasked(target, &out->sample);
     struct perfdata *perfdata = perfdata_open(target);
+    int64_t shared;
     if (perfdata == NULL)
         return;
-    perfdata_sample(perfdata, &out->sample);
-    int64_t shared;
     if (perfdata_number(perfdata, "java.cls.sharedLoadedClasses", &shared))
         out->shared_classes = shared;
     perfdata_close(perfdata);
@@ -228,10 +222,9 @@ static enum failure_kind ask(struct plan_sample *out, const struct target *targe
 static bool names_contain(const char *names, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = strstr(names, name); at != NULL; at = strstr(at + 1, name)) {
+    for (const char *at = strstr(names, name); at != NULL; at = strstr(at + 1, name))
         if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;
-    }
     return false;
 }
 
@@ -253,8 +246,7 @@ bool plan_live_components(const char *json, struct plan_measured *measured)
     json_t *answer = json_loads(json, 0, NULL), *entry;
     json_t *components = json_object_get(answer, "components");
     size_t i;
-    json_array_foreach(components, i, entry)
-    {
+    json_array_foreach (components, i, entry) {
         const char *name = json_string_value(json_object_get(entry, "name"));
         json_t *bytes = json_object_get(entry, "resident_bytes");
         if (name == NULL || !json_is_integer(bytes) || json_integer_value(bytes) < 0)

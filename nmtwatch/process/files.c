@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +21,24 @@ bool write_all(int fd, const char *data, size_t size)
         size -= (size_t)written;
     }
     return true;
+}
+
+char *small_file_read(int folder_fd, const char *name, size_t most, size_t *length)
+{
+    struct stat status;
+    char *text = NULL;
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+        (size_t)status.st_size <= most && (text = malloc((size_t)status.st_size)) != NULL &&
+        read(fd, text, (size_t)status.st_size) != status.st_size) {
+        free(text);
+        text = NULL;
+    }
+    close(fd);
+    *length = text != NULL ? (size_t)status.st_size : 0;
+    return text;
 }
 
 bool copy_all(int from, int into)

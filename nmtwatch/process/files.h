@@ -1,8 +1,5 @@
-/*
- * files: reading, writing and naming the files of this process. Blocks; any thread.
- */
-#ifndef NMTWATCH_PROCESS_FILES_H
-#define NMTWATCH_PROCESS_FILES_H
+/* files: reading, writing and naming the files of this process. Blocks; any thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +27,9 @@ bool result_end(int fd, int folder_fd, const char *name, bool good);
 /* The same as a stream, of mode 0600: with errno 0; NULL with errno. */
 FILE *result_open(const char *path, int flags);
 bool result_close(FILE *out, const char *path, bool good);
+/* A regular file of a folder, of 1 to `most` bytes, as the caller's to free; NULL: there is none, or it is
+ * none such. Links are not followed. */
+char *small_file_read(int folder_fd, const char *name, size_t most, size_t *length);
 /* From where the descriptor stands to its end. */
 bool copy_all(int from, int into);
 
@@ -47,5 +47,3 @@ void raise_fd_limit(void);
 bool pid_path(const char *pattern, pid_t pid, char *out, size_t size);
 /* There is a "%p" in it. */
 bool pid_path_is_pattern(const char *pattern);
-
-#endif

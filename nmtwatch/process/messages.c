@@ -40,6 +40,15 @@ void print_error(const char *format, ...)
     va_end(arguments);
 }
 
+int print_failure(int code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(stderr, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
 void print_log(const char *format, ...)
 {
     va_list arguments;

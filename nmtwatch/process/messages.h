@@ -1,5 +1,4 @@
-/*
- * messages: what the program says to people beside its results: errors, warnings, the log of a daemon.
+/* messages: what the program says to people beside its results: errors, warnings, the log of a daemon.
  *
  * The one place where such a text becomes harmless: whatever a JVM, a file or a server has put into
  * it, one call is one line, with control characters (C0, DEL, C1), overrides of the direction of
@@ -7,10 +6,8 @@
  * escape.h). A line end closes the text; one inside of it is made visible like the rest.
  *
  * Nothing else in nmtwatch/ writes to standard error but progress on a terminal, which holds no
- * text of others. Any thread; not a signal handler.
- */
-#ifndef NMTWATCH_PROCESS_MESSAGES_H
-#define NMTWATCH_PROCESS_MESSAGES_H
+ * text of others. Any thread; not a signal handler. */
+#pragma once
 
 #include <stdarg.h>
 
@@ -23,8 +20,8 @@
 
 /* On standard error. */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
+/* The same; returns the exit code. */
+__attribute__((format(printf, 2, 3))) int print_failure(int code, const char *format, ...);
 __attribute__((format(printf, 1, 0))) void vprint_error(const char *format, va_list arguments);
 /* On standard output, at once: the log of `serve`. */
 __attribute__((format(printf, 1, 2))) void print_log(const char *format, ...);
-
-#endif

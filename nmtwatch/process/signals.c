@@ -1,7 +1,6 @@
 #include "nmtwatch/process/signals.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -18,10 +17,9 @@ static enum signals_mode mode;
 
 static bool ends(int number)
 {
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (ending[i] == number)
             return mode != SIGNALS_RELOAD || number != SIGHUP;
-    }
     return false;
 }
 

@@ -1,5 +1,4 @@
-/*
- * signals: what reaches this process from outside while it works.
+/* signals: what reaches this process from outside while it works.
  *
  * SIGINT, SIGTERM and SIGHUP ask it to end, which is counted; SIGHUP stays ignored where it was
  * (nohup). Any thread may be the one that is interrupted and a signal may come just before poll(2):
@@ -11,10 +10,8 @@
  *
  *   signals_catch -> poll on signals_fd, signals_seen -> signals_asked, _reload, _to_pass ...
  *
- * Setup context, then one thread.
- */
-#ifndef NMTWATCH_PROCESS_SIGNALS_H
-#define NMTWATCH_PROCESS_SIGNALS_H
+ * Setup context, then one thread. */
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -41,5 +38,3 @@ const volatile sig_atomic_t *signals_asked_at(void);
 bool signals_reload(void);
 /* The next signal for the command since the last call; 0: none. */
 int signals_to_pass(void);
-
-#endif

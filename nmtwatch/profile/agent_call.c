@@ -6,7 +6,6 @@
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/profile/agent_library.h"
 #include "reports/text/units.h"
 #include "nmtwatch/jvm/rooted.h"
 
@@ -15,7 +14,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -41,10 +39,9 @@ static void show_progress(const char *what, const struct target *const *targets,
 
 static bool any_left(const struct target *const *targets, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (target_still_same(targets[i]))
             return true;
-    }
     return false;
 }
 

@@ -1,5 +1,4 @@
-/*
- * agent_call: one command to the agent in a target, through HotSpot's attach operation `load`.
+/* agent_call: one command to the agent in a target, through HotSpot's attach operation `load`.
  *
  *   agent_session_open -> agent_call ... -> agent_session_close
  *
@@ -8,10 +7,8 @@
  * agent/control/wire_formats.h. Only `start` brings the agent into a JVM: the other commands are
  * refused here when it is not there.
  *
- * Blocking, bounded by AGENT_TIMEOUT_MS. Setup context, one thread.
- */
-#ifndef NMTWATCH_PROFILE_AGENT_CALL_H
-#define NMTWATCH_PROFILE_AGENT_CALL_H
+ * Blocking, bounded by AGENT_TIMEOUT_MS. Setup context, one thread. */
+#pragma once
 
 #include "agent/control/agent_options.h"
 #include "nmtwatch/jvm/attach.h"
@@ -19,8 +16,7 @@
 
 #include <stddef.h>
 
-/*
- * exchange: a private folder in the target's /tmp, through which files pass to and from its agent.
+/* exchange: a private folder in the target's /tmp, through which files pass to and from its agent.
  *
  *   exchange_open -> exchange_file ... -> exchange_close (removes the folder and the files of ours
  *                                                         and the agent's that are in it)
@@ -33,8 +29,7 @@
  * followed through links or mounts, and a file that was made here is read back by the descriptor it
  * was made with.
  *
- * Setup context, one thread.
- */
+ * Setup context, one thread. */
 
 #define EXCHANGE_RECORDING "recording.jfr"
 
@@ -79,8 +74,7 @@ enum failure_kind agent_call(struct agent_session *session, const char *options,
                              struct failure *failure);
 void agent_session_close(struct agent_session *session);
 
-/*
- * timed: waits while an agent works, for those verbs that start it, wait and stop it.
+/* timed: waits while an agent works, for those verbs that start it, wait and stop it.
  *
  * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has
  * ended and no search for more is running. On a terminal a line on standard error says how long it
@@ -96,4 +90,63 @@ struct timed {
 /* what: "profiling", "sampling allocations of". */
 void timed_wait(const char *what, struct timed *timed, int64_t duration_ms);
 
-#endif
+/* agent_library: which libnmtagent.so a target gets.
+ *
+ * One that it has loaded already stays the one: the same library under two paths would be two
+ * agents. Else the file beside this program, or the one that was named: here, or in the target's
+ * own root, where an image may bring it along. In a container it is asked first whether the file is
+ * visible there; only if not it gets a copy. Setup context. */
+#define AGENT_LIBRARY "libnmtagent.so"
+
+enum agent_loaded { AGENT_LOADED, AGENT_NOT_LOADED, AGENT_LOADED_UNKNOWN };
+
+/* The one that was named (or NULL) if it is mapped, else the one that answers, where it says which
+ * that is, else the first of that name. path: as the target names it; it may have been deleted
+ * since, which does no harm. */
+enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,
+                                       size_t size);
+/* Absolute path of the library here. named may be NULL: then it is the one beside this program, if only root
+ * and the caller can change it: the file, its folder and those above belong to them and are not writable for
+ * others. False with a sentence. */
+bool agent_library_find(const char *named, char *path, size_t size, char *error, size_t error_size);
+/* The library of this path for reading, or -1 with errno (EPERM: not a regular file). */
+int agent_library_read(const char *path);
+/* Whether the target's root has a library of that name (absolute) that its user may read. False
+ * with errno; ENOENT also when that root is ours. */
+bool agent_library_inside(const struct target *target, const char *named);
+/* What keeps it from the target: FAILURE_NONE; FAILURE_OTHER_MACHINE, with both architectures in detail; or
+ * FAILURE_AGENT_LIBC, because glibc's cannot be loaded beside musl, nor the other way round. path as we reach
+ * it, or inside: as the target does. None when in doubt. */
+enum failure_kind agent_library_obstacle(const struct target *target, const char *path, bool inside,
+                                         char *detail, size_t size);
+/* Whether the target can open this path of ours: the same root, and readable for its user, or the
+ * same file in another root. False when in doubt: it gets a copy then. */
+bool agent_library_reachable(const struct target *target, const char *path);
+
+/* start_options: the agent's options on the command line of `nmtwatch profile`.
+ *
+ * The rows come from the agent's own table (agent/control/options.def): the same names, with '-'
+ * for
+ * '_', and --no-NAME for what is true or false. The given options become the agent's option string, which
+ * the agent's own parser checks here: a mistake never reaches the JVM.
+ *
+ * Values point into argv. One thread. */
+#define START_OPTION_ROWS_MAX (2 * AGENT_OPTION_COUNT)
+
+struct start_options {
+    const char *value[AGENT_OPTION_COUNT]; /* NULL: not given */
+    bool negated[AGENT_OPTION_COUNT];
+    char name[AGENT_OPTION_COUNT][24], negation[AGENT_OPTION_COUNT][28];
+    char help[AGENT_OPTION_COUNT][128], end_after[24];
+};
+
+/* None given; names, negations and help of all. */
+void start_options_init(struct start_options *options);
+/* --wall_threads becomes --wall-threads: the names of the option string are understood too. One that is true
+ * or false may stand alone: --native is --native=true. After start_options_init. */
+void start_options_spell(const struct start_options *options, int argc, char **argv);
+/* The agent stops by itself some time after so long, should its starter be killed. */
+void start_options_end_after(struct start_options *options, int64_t duration_ms);
+/* The option string. file: in place of what was given, NULL: that. False with one sentence. */
+bool start_options_text(const struct start_options *options, enum agent_command command,
+                        const char *file, char *text, size_t size, char *error, size_t error_size);

@@ -1,5 +1,6 @@
-#include "nmtwatch/profile/agent_library.h"
+#include "nmtwatch/profile/agent_call.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
@@ -11,7 +12,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,20 +123,14 @@ static bool resolve(const char *given, char *path, size_t size)
 static bool is_trusted(const char *path, bool sticky_is_good, char *why, size_t size)
 {
     struct stat status;
-    if (lstat(path, &status) != 0) {
-        snprintf(why, size, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    if (status.st_uid != 0 && status.st_uid != geteuid()) {
-        snprintf(why, size, "%s belongs to uid %u", path, (unsigned)status.st_uid);
-        return false;
-    }
+    if (lstat(path, &status) != 0)
+        return text_error(why, size, "%s: %s", path, strerror(errno));
+    if (status.st_uid != 0 && status.st_uid != geteuid())
+        return text_error(why, size, "%s belongs to uid %u", path, (unsigned)status.st_uid);
     bool sticky = sticky_is_good && S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
-        snprintf(why, size, "%s may be written by %s", path,
-                 (status.st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
-        return false;
-    }
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky)
+        return text_error(why, size, "%s may be written by %s", path,
+                          (status.st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
     return true;
 }
 
@@ -160,9 +154,8 @@ bool agent_library_find(const char *named, char *path, size_t size, char *error,
         errno = 0;
         if (resolve(named, path, size))
             return true;
-        snprintf(error, error_size, "%s: %s", named,
-                 errno != 0 ? strerror(errno) : "not a regular file");
-        return false;
+        return text_error(error, error_size, "%s: %s", named,
+                          errno != 0 ? strerror(errno) : "not a regular file");
     }
     char program[PATH_MAX], why[PATH_MAX + 64] = "";
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -176,16 +169,14 @@ bool agent_library_find(const char *named, char *path, size_t size, char *error,
         if (resolve(candidate, path, size) && whole_path_is_trusted(path, why, sizeof why))
             return true;
     }
-    if (why[0] != '\0') {
-        snprintf(error, error_size,
-                 "the " AGENT_LIBRARY " beside the program is not loaded, others can change it: "
-                 "%s; name the one you trust with --agent",
-                 why);
-        return false;
-    }
-    snprintf(error, error_size, "there is no " AGENT_LIBRARY " in %s or in lib/nmtwatch beside it",
-             program);
-    return false;
+    if (why[0] != '\0')
+        return text_error(error, error_size,
+                          "the " AGENT_LIBRARY
+                          " beside the program is not loaded, others can change it: "
+                          "%s; name the one you trust with --agent",
+                          why);
+    return text_error(error, error_size,
+                      "there is no " AGENT_LIBRARY " in %s or in lib/nmtwatch beside it", program);
 }
 
 /* --- who can read it -------------------------------------------------------------------------- */

@@ -1,8 +1,7 @@
-#include "nmtwatch/profile/alloc_run.h"
+#include "nmtwatch/profile/one_shot.h"
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/profile/agent_call.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "nmtwatch/process/signals.h"
@@ -10,9 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,8 +42,7 @@ static int too_old(const struct target *target)
 
 static int usage_error(const char *problem)
 {
-    print_error("nmtwatch profile: %s\n", problem);
-    return EXIT_USAGE;
+    return print_failure(EXIT_USAGE, "nmtwatch profile: %s\n", problem);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -116,23 +112,18 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
         FILE *out = result_open(name, 0);
         if (result_close(out, name, out != NULL && alloc_report_json(&report, out)))
             return 0;
-        print_error("nmtwatch profile: %s: %s\n", name, strerror(errno));
-        return EXIT_IO;
+        return print_failure(EXIT_IO, "nmtwatch profile: %s: %s\n", name, strerror(errno));
     }
     int recording = exchange_read(&sampled->session.exchange, EXCHANGE_RECORDING);
-    if (recording < 0) {
-        print_error("nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
-                    strerror(errno));
-        return EXIT_IO;
-    }
+    if (recording < 0)
+        return print_failure(EXIT_IO, "nmtwatch profile: pid %d left no recording: %s\n",
+                             (int)target->pid, strerror(errno));
     snprintf(title, sizeof title, "Allocations of %.200s (pid %d)", target->identity.main,
              (int)target->pid);
     bool good = profile_output_write(recording, format, false, name, title, error, sizeof error);
     close(recording);
-    if (!good) {
-        print_error("nmtwatch profile: %s\n", error);
-        return EXIT_IO;
-    }
+    if (!good)
+        return print_failure(EXIT_IO, "nmtwatch profile: %s\n", error);
     if (!run->json)
         printf("written: %s\n", escape_name(name).text);
     return 0;

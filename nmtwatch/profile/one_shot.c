@@ -1,21 +1,18 @@
 #include "nmtwatch/profile/one_shot.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/profile/agent_call.h"
 #include "reports/profile/agent_report.h"
-#include "reports/profile/call_tree.h"
 #include "reports/text/escape.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,8 +149,7 @@ static int write_file(const struct story *story, const struct one_shot *shot, co
     if (result_close(out, shot->output,
                      out != NULL && write_format(story, shot->format, title, out)))
         return 0;
-    print_error("nmtwatch profile: %s: %s\n", shot->output, strerror(errno));
-    return EXIT_IO;
+    return print_failure(EXIT_IO, "nmtwatch profile: %s: %s\n", shot->output, strerror(errno));
 }
 
 static int print_story(enum story_kind kind, const struct one_shot *shot, int recording,
@@ -164,15 +160,11 @@ static int print_story(enum story_kind kind, const struct one_shot *shot, int re
     int code = 0;
     if (shot->output != NULL && shot->format == PROFILE_JFR) {
         if (!profile_output_write(recording, PROFILE_JFR, false, shot->output, title, error,
-                                  sizeof error)) {
-            print_error("nmtwatch profile: %s\n", error);
-            return EXIT_IO;
-        }
+                                  sizeof error))
+            return print_failure(EXIT_IO, "nmtwatch profile: %s\n", error);
     }
-    if (!read_story(&story, recording, error, sizeof error)) {
-        print_error("nmtwatch profile: %s\n", escape_name(error).text);
-        return EXIT_IO;
-    }
+    if (!read_story(&story, recording, error, sizeof error))
+        return print_failure(EXIT_IO, "nmtwatch profile: %s\n", escape_name(error).text);
     if (shot->output != NULL && shot->format != PROFILE_JFR)
         code = write_file(&story, shot, title);
     if (!shot->json)
@@ -244,11 +236,9 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
 {
     char error[300], title[320];
     int recording = exchange_read(&session->exchange, EXCHANGE_RECORDING);
-    if (recording < 0) {
-        print_error("nmtwatch profile: pid %d left no recording: %s\n", (int)session->target.pid,
-                    strerror(errno));
-        return EXIT_IO;
-    }
+    if (recording < 0)
+        return print_failure(EXIT_IO, "nmtwatch profile: pid %d left no recording: %s\n",
+                             (int)session->target.pid, strerror(errno));
     snprintf(title, sizeof title, "%.200s (pid %d)", session->target.identity.main,
              (int)session->target.pid);
     int code = 0;
@@ -270,11 +260,8 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     struct failure failure;
     char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
     snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, session->exchange.theirs);
-    if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error,
-                            sizeof error)) {
-        print_error("nmtwatch profile: %s\n", error);
-        return EXIT_USAGE;
-    }
+    if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch profile: %s\n", error);
     signals_catch(SIGNALS_END);
     if (agent_call(session, text, &answer, &failure) != FAILURE_NONE)
         return complain(&failure);
@@ -356,8 +343,7 @@ bool profile_output_possible(const char *output, char *error, size_t error_size)
     }
     if (errno == EEXIST && access(output, W_OK) == 0)
         return true;
-    snprintf(error, error_size, "%s: %s", output, strerror(errno));
-    return false;
+    return text_error(error, error_size, "%s: %s", output, strerror(errno));
 }
 
 static bool write_summary(const struct jfr_profile *profile, enum profile_format format,

@@ -1,8 +1,9 @@
-#include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/profile/agent_call.h"
+
+#include "analyzers/model/texts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* For whoever stops it in time, and finds the JVM busy for twice as long as an answer may take. */
 #define END_MARGIN_S 60
@@ -93,11 +94,9 @@ bool start_options_text(const struct start_options *options, enum agent_command 
     for (int i = 0; i < AGENT_OPTION_COUNT && fits; i++) {
         enum agent_option option = (enum agent_option)i;
         const char *value = options->value[i];
-        if (options->negated[i] && value != NULL) {
-            snprintf(error, error_size, "--%s and --%s together", options->name[i],
-                     options->negation[i]);
-            return false;
-        }
+        if (options->negated[i] && value != NULL)
+            return text_error(error, error_size, "--%s and --%s together", options->name[i],
+                              options->negation[i]);
         if (option == OPTION_FILE && file != NULL)
             value = file;
         if (options->negated[i])
@@ -105,9 +104,8 @@ bool start_options_text(const struct start_options *options, enum agent_command 
         if (value != NULL)
             fits = append(text, size, agent_option_name(option), value);
     }
-    if (!fits) {
-        snprintf(error, error_size, "the options are longer than %d bytes", AGENT_WHOLE_MAX - 1);
-        return false;
-    }
+    if (!fits)
+        return text_error(error, error_size, "the options are longer than %d bytes",
+                          AGENT_WHOLE_MAX - 1);
     return agent_options_parse(text, &parsed, error, error_size);
 }

@@ -2,15 +2,12 @@
 
 #include "nmtwatch/process/files.h"
 
-#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <libgen.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -277,31 +274,22 @@ static bool detect_source(struct recording *recording)
 /* The header, or a sentence without the path. */
 static bool read_header(struct recording *recording, char *reason, size_t reason_size)
 {
-    if (!detect_source(recording)) {
-        snprintf(reason, reason_size, "%s", strerror(errno));
-        return false;
-    }
-    if (recording->input_length == 0) {
-        snprintf(reason, reason_size, "it is empty");
-        return false;
-    }
+    if (!detect_source(recording))
+        return text_error(reason, reason_size, "%s", strerror(errno));
+    if (recording->input_length == 0)
+        return text_error(reason, reason_size, "it is empty");
     /* 15 + 16: any window, and a gzip wrapper with its checksum. */
-    if (recording->source == SOURCE_GZIP && inflateInit2(&recording->inflate, 15 + 16) != Z_OK) {
-        snprintf(reason, reason_size, "out of memory");
-        return false;
-    }
-    if (next_parsed(recording) != EVENT_LINE_HEADER) {
-        snprintf(reason, reason_size, "it is not a recording of nmtwatch (its first line: %s)",
-                 recording->reason[0] ? recording->reason : "no header");
-        return false;
-    }
+    if (recording->source == SOURCE_GZIP && inflateInit2(&recording->inflate, 15 + 16) != Z_OK)
+        return text_error(reason, reason_size, "out of memory");
+    if (next_parsed(recording) != EVENT_LINE_HEADER)
+        return text_error(reason, reason_size,
+                          "it is not a recording of nmtwatch (its first line: %s)",
+                          recording->reason[0] ? recording->reason : "no header");
     recording->header = recording->parsed.header;
-    if (recording->header.schema > EVENT_JSON_SCHEMA || recording->header.schema < 1) {
-        snprintf(reason, reason_size,
-                 "it has schema %lld, and this version of nmtwatch reads schema %d",
-                 (long long)recording->header.schema, EVENT_JSON_SCHEMA);
-        return false;
-    }
+    if (recording->header.schema > EVENT_JSON_SCHEMA || recording->header.schema < 1)
+        return text_error(reason, reason_size,
+                          "it has schema %lld, and this version of nmtwatch reads schema %d",
+                          (long long)recording->header.schema, EVENT_JSON_SCHEMA);
     return true;
 }
 
@@ -389,16 +377,14 @@ void recording_close(struct recording *recording)
 
 /* --- recorder --------------------------------------------------------------------------------- */
 
-/*
- * The gzip container by hand, around raw deflate, because a trailer is needed after every line:
+/* The gzip container by hand, around raw deflate, because a trailer is needed after every line:
  *
  *   header  10 bytes   1f 8b 08 00  00 00 00 00  00 03
  *   body               deflate blocks; each line ends at a byte boundary (Z_SYNC_FLUSH)
  *   trailer 10 bytes   03 00 (an empty last block), CRC-32, length (RFC 1952), little endian
  *
  *   ... line n-1 | line n | trailer        file whole up to here
- *                         ^ end_bytes: line n+1 is written from here, over the trailer
- */
+ *                         ^ end_bytes: line n+1 is written from here, over the trailer */
 
 #define MEMBER_LINES  256
 #define TRAILER_BYTES 10
@@ -415,8 +401,7 @@ struct recorder {
     z_stream deflate;
     bool member_open;
     int member_lines;
-    uint32_t crc;
-    uint32_t length;
+    uint32_t crc, length;
     off_t end_bytes; /* where the next line goes */
     int64_t lines;
     struct json_out line;
@@ -428,10 +413,9 @@ struct recorder {
 
 static bool stop(struct recorder *recorder, const char *what, int error)
 {
-    snprintf(recorder->error, sizeof recorder->error,
-             "recording to %s stopped after %lld lines: %s: %s", recorder->name,
-             (long long)recorder->lines, what, strerror(error));
-    return false;
+    return text_error(recorder->error, sizeof recorder->error,
+                      "recording to %s stopped after %lld lines: %s: %s", recorder->name,
+                      (long long)recorder->lines, what, strerror(error));
 }
 
 /* All of it, at *at, which moves on. */

@@ -1,5 +1,4 @@
-/*
- * recording: what a watch saw, on disk; read (recording, replay) and written (recorder).
+/* recording: what a watch saw, on disk; read (recording, replay) and written (recorder).
  *
  * A recording, event by event, as the live run saw it:
  *
@@ -8,10 +7,8 @@
  * Reads gzip members or plain JSON lines, from a file or a pipe, in bounded memory whatever the
  * length. A damaged file is read up to the damage: recording_next then ends as at the end of the
  * file, and recording_damage names the line and the byte of the file. A recording without an "end"
- * line (its writer was killed) is not damaged. One thread.
- */
-#ifndef NMTWATCH_RECORD_RECORDING_H
-#define NMTWATCH_RECORD_RECORDING_H
+ * line (its writer was killed) is not damaged. One thread. */
+#pragma once
 
 #include "reports/json/event_json.h"
 
@@ -36,13 +33,11 @@ const char *recording_damage(const struct recording *recording);
 int64_t recording_unknown_lines(const struct recording *recording);
 void recording_close(struct recording *recording);
 
-/*
- * replay: a recording through a judge, as it was judged live: the one loop for all who read one.
+/* replay: a recording through a judge, as it was judged live: the one loop for all who read one.
  *
  *   replay_open -> replay_next ... (event, alerts, judge) -> replay_close
  *
- * Setup context, one thread.
- */
+ * Setup context, one thread. */
 struct replay {
     struct recording *recording;
     const struct recording_header *header;
@@ -61,8 +56,7 @@ bool replay_judge_with(struct replay *replay, const struct thresholds *threshold
 bool replay_next(struct replay *replay);
 void replay_close(struct replay *replay);
 
-/*
- * recorder: a recording on disk: gzip members of JSON lines (reports/json/event_json.h).
+/* recorder: a recording on disk: gzip members of JSON lines (reports/json/event_json.h).
  *
  *   recorder_create -> recorder_event / recorder_alert ... -> recorder_end -> recorder_destroy
  *
@@ -73,8 +67,7 @@ void replay_close(struct replay *replay);
  *
  * Written with pwrite: no buffer in this process, no fsync (a power cut may cost the last seconds).
  * Memory: about 100 KB. Calling context: event loop, one thread; a write to a slow pipe ("-")
- * waits.
- */
+ * waits. */
 
 struct recorder;
 
@@ -92,5 +85,3 @@ bool recorder_end(struct recorder *recorder, int64_t ms, const struct watch_cost
 /* One sentence; NULL while all is well. */
 const char *recorder_error(const struct recorder *recorder);
 void recorder_destroy(struct recorder *recorder);
-
-#endif

@@ -1,16 +1,14 @@
 #include "nmtwatch/serve/archive.h"
 
+#include "reports/text/units.h"
 #include "nmtwatch/process/files.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX ".nmt.gz"
@@ -30,8 +28,7 @@ struct archive {
 struct archive_file {
     struct archive *archive;
     struct archive_file *next;
-    char label[64];
-    char name[ARCHIVE_NAME_MAX];
+    char label[64], name[ARCHIVE_NAME_MAX];
     struct recording_header header;
     struct recorder *recorder; /* NULL: failed, tried again at the next turn */
     int64_t begun_ms;          /* since the epoch */
@@ -119,16 +116,12 @@ void archive_close(struct archive *archive)
 static void new_name(const struct archive *archive, const char *label, int64_t pid,
                      const char *ending, int64_t wall_ms, char out[ARCHIVE_NAME_MAX])
 {
-    time_t second = (time_t)(wall_ms / 1000);
-    struct tm utc;
-    char when[24];
-    gmtime_r(&second, &utc);
-    strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
+    struct units_text when = units_utc(wall_ms, "%Y%m%dT%H%M%SZ");
     for (int number = 0; number < 100; number++) {
         char more[8] = "";
         if (number > 0)
             snprintf(more, sizeof more, ".%02d", number);
-        snprintf(out, ARCHIVE_NAME_MAX, "%.63s-%s%s-%lld%s", label, when, more, (long long)pid,
+        snprintf(out, ARCHIVE_NAME_MAX, "%.63s-%s%s-%lld%s", label, when.text, more, (long long)pid,
                  ending);
         if (faccessat(archive->folder_fd, out, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             break;
@@ -263,27 +256,24 @@ bool archive_put(struct archive *archive, const char *label, int64_t pid, const 
 
 struct old_file {
     char name[ARCHIVE_NAME_MAX];
-    int64_t bytes;
-    int64_t changed_ms;
+    int64_t bytes, changed_ms;
 };
 
 static bool is_ours(const struct archive *archive, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *const *suffix = archive->suffixes; *suffix != NULL; suffix++) {
+    for (const char *const *suffix = archive->suffixes; *suffix != NULL; suffix++)
         if (length > strlen(*suffix) && length < ARCHIVE_NAME_MAX &&
             strcmp(name + length - strlen(*suffix), *suffix) == 0)
             return true;
-    }
     return false;
 }
 
 static bool is_being_written(const struct archive *archive, const char *name)
 {
-    for (const struct archive_file *file = archive->files; file != NULL; file = file->next) {
+    for (const struct archive_file *file = archive->files; file != NULL; file = file->next)
         if (strcmp(file->name, name) == 0)
             return true;
-    }
     return false;
 }
 
@@ -297,7 +287,8 @@ static int oldest_first(const void *a, const void *b)
 /* The finished files; the bytes of all. */
 static int list(struct archive *archive, struct old_file **files, int64_t *bytes, int64_t *count)
 {
-    int found = 0, capacity = 0;
+    int found = 0;
+    size_t capacity = 0;
     int fd = openat(archive->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
     *files = NULL;
@@ -317,13 +308,8 @@ static int list(struct archive *archive, struct old_file **files, int64_t *bytes
         ++*count;
         if (is_being_written(archive, entry->d_name))
             continue;
-        if (found == capacity) {
-            capacity = capacity == 0 ? 64 : capacity * 2;
-            struct old_file *more = reallocarray(*files, (size_t)capacity, sizeof *more);
-            if (more == NULL)
-                break;
-            *files = more;
-        }
+        if (!array_room(files, &capacity, (size_t)found + 1, sizeof **files))
+            break;
         struct old_file *file = &(*files)[found++];
         snprintf(file->name, sizeof file->name, "%s", entry->d_name);
         file->bytes = status.st_size;

@@ -1,5 +1,4 @@
-/*
- * archive: a folder of recordings, a few files for each target, within bounds.
+/* archive: a folder of recordings, a few files for each target, within bounds.
  *
  *   archive_open -> archive_file_create -> archive_file_event ... -> archive_file_close
  *                -> archive_tidy (now and then) -> archive_close
@@ -9,29 +8,24 @@
  * oldest files until the folder keeps to its bounds; those being written are never removed, and
  * nothing that does not look like ours is touched. The folder is 0700, files 0600.
  *
- * Event loop, one thread.
- */
-#ifndef NMTWATCH_SERVE_ARCHIVE_H
-#define NMTWATCH_SERVE_ARCHIVE_H
+ * Event loop, one thread. */
+#pragma once
 
 #include "nmtwatch/record/recording.h"
 
 #define ARCHIVE_NAME_MAX 128
 
 struct archive_bounds {
-    int64_t rotate_bytes, rotate_ms;
-    int64_t keep_bytes, keep_ms;
+    int64_t rotate_bytes, rotate_ms, keep_bytes, keep_ms;
     int64_t keep_files; /* 0: as many as there are */
 };
 
 struct archive;
 struct archive_file;
 
-/*
- * The same folder for results that are written at once: LABEL-20261121T051500Z-PID-NAME.html, .json.
+/* The same folder for results that are written at once: LABEL-20261121T051500Z-PID-NAME.html, .json.
  *
- *   archive_open_results -> archive_put ... -> archive_tidy -> archive_close
- */
+ *   archive_open_results -> archive_put ... -> archive_tidy -> archive_close */
 
 /* NULL with one sentence in error. */
 struct archive *archive_open(const char *folder, const struct archive_bounds *bounds, char *error,
@@ -58,9 +52,7 @@ void archive_file_close(struct archive_file *file);
 
 struct archive_counts {
     int64_t bytes; /* of all files at the last tidying */
-    int64_t files;
-    int64_t removed;
-    int64_t errors;
+    int64_t files, removed, errors;
     char last_error[256];
 };
 void archive_tidy(struct archive *archive, int64_t wall_ms);
@@ -69,5 +61,3 @@ void archive_close(struct archive *archive);
 
 /* "a/b c" -> "a_b_c": what a file may be called. Exposed for its test. */
 void archive_safe_name(const char *label, char *out, size_t size);
-
-#endif

@@ -1,14 +1,10 @@
-#include "nmtwatch/serve/callers.h"
+#include "nmtwatch/serve/web.h"
 
 #include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "nmtwatch/serve/confine.h"
+#include "nmtwatch/serve/helper.h"
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/machine/machine.h"
@@ -9,11 +9,7 @@
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,14 +20,12 @@ bool service_user_find(struct service_user *user, const char *name, char *error,
     char *end;
     unsigned long number = strtoul(name, &end, 10);
     const struct passwd *entry = getpwnam(name);
-    if (entry != NULL) {
+    if (entry != NULL)
         *user = (struct service_user){entry->pw_uid, entry->pw_gid};
-    } else if (name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < UINT32_MAX) {
+    else if (name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < UINT32_MAX)
         *user = (struct service_user){(uid_t)number, (gid_t)number};
-    } else {
-        snprintf(error, error_size, "user: there is no user '%.60s' here", name);
-        return false;
-    }
+    else
+        return text_error(error, error_size, "user: there is no user '%.60s' here", name);
     const char *what = user->uid == 0 || user->gid == 0 ? "is root, or of its group"
                        : user->uid == geteuid()
                            ? "is the user of the helper, who needs one of its own"
@@ -122,12 +116,10 @@ static bool filter(bool with_commands)
 bool confine(const struct service_user *user, bool with_commands, char *error, size_t error_size)
 {
     if (!as_target_for_good(user->uid, user->gid) || geteuid() != user->uid ||
-        setresuid((uid_t)-1, 0, (uid_t)-1) == 0) {
-        snprintf(error, error_size, "becoming user %u: %s", (unsigned)user->uid, strerror(errno));
-        return false;
-    }
+        setresuid((uid_t)-1, 0, (uid_t)-1) == 0)
+        return text_error(error, error_size, "becoming user %u: %s", (unsigned)user->uid,
+                          strerror(errno));
     if (filter(with_commands))
         return true;
-    snprintf(error, error_size, "the filter of system calls: %s", strerror(errno));
-    return false;
+    return text_error(error, error_size, "the filter of system calls: %s", strerror(errno));
 }

@@ -2,14 +2,11 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/owners.h"
-#include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/agent_files.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define NO_ROOM_MS       60000
@@ -34,7 +31,8 @@ struct fleet {
     bool recording_failed;
     int64_t next_no_room_ms; /* when it may be reported again */
     int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_files.h) */
-    int count, capacity;
+    int count;
+    size_t capacity;
     struct member **members;    /* by label */
     struct saved_target *saved; /* being put together */
 };
@@ -172,19 +170,6 @@ static void choose_label(const struct fleet *fleet, const char *wanted, struct o
 
 /* --- coming ----------------------------------------------------------------------------------- */
 
-static bool make_room(struct fleet *fleet)
-{
-    if (fleet->count < fleet->capacity)
-        return true;
-    size_t capacity = fleet->capacity == 0 ? 16 : (size_t)fleet->capacity * 2;
-    struct member **members = reallocarray(fleet->members, capacity, sizeof(void *));
-    if (members == NULL)
-        return false;
-    fleet->members = members;
-    fleet->capacity = (int)capacity;
-    return true;
-}
-
 static void insert(struct fleet *fleet, struct member *member)
 {
     bool taken;
@@ -213,7 +198,9 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
     };
     errno = ENOMEM;
     struct member *member =
-        make_room(fleet) ? member_create(&fleet->watching, target, &about) : NULL;
+        array_room(&fleet->members, &fleet->capacity, (size_t)fleet->count + 1, sizeof(void *))
+            ? member_create(&fleet->watching, target, &about)
+            : NULL;
     if (member == NULL)
         return false;
     if (saved != NULL)
@@ -489,10 +476,9 @@ static void leave(struct fleet *fleet, int at)
 
 static void reap(struct fleet *fleet)
 {
-    for (int i = fleet->count - 1; i >= 0; i--) {
+    for (int i = fleet->count - 1; i >= 0; i--)
         if (fleet->members[i]->watched->ended)
             leave(fleet, i);
-    }
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -570,7 +556,8 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     fleet->scan = scan_create();
     fleet->owners = owners_open(options->state, clock_ms(CLOCK_REALTIME));
     fleet->saved = calloc(1, sizeof *fleet->saved);
-    if (fleet->scan != NULL && fleet->owners != NULL && fleet->saved != NULL && make_room(fleet)) {
+    if (fleet->scan != NULL && fleet->owners != NULL && fleet->saved != NULL &&
+        array_room(&fleet->members, &fleet->capacity, (size_t)fleet->count + 1, sizeof(void *))) {
         scan_set_user_budget(fleet->scan, options->discover_per_user_ms);
         return fleet;
     }
@@ -595,10 +582,9 @@ int fleet_count(const struct fleet *fleet)
 
 struct member *fleet_find(const struct fleet *fleet, int64_t pid)
 {
-    for (int i = 0; i < fleet->count; i++) {
+    for (int i = 0; i < fleet->count; i++)
         if (watcher_target(fleet->members[i]->watcher)->pid == pid)
             return fleet->members[i];
-    }
     return NULL;
 }
 

@@ -1,12 +1,10 @@
-/*
- * fleet: the JVMs that are watched, as they come and go.
+/* fleet: the JVMs that are watched, as they come and go.
  *
  *   fleet_create -> fleet_turn ... -> fleet_stop -> fleet_destroy
  *
  * One thread: the loop is watching.h's. The memory of a JVM is freed when it has ended.
  */
-#ifndef NMTWATCH_SERVE_FLEET_H
-#define NMTWATCH_SERVE_FLEET_H
+#pragma once
 
 #include "nmtwatch/serve/archive.h"
 #include "nmtwatch/serve/member.h"
@@ -58,5 +56,3 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet);
 /* Winds all watches down (watching_stop). State stays for the next process. */
 void fleet_stop(struct fleet *fleet);
 void fleet_destroy(struct fleet *fleet);
-
-#endif

@@ -7,19 +7,14 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/observe/observe_child.h"
-#include "nmtwatch/serve/confine.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/serve/serve.h"
 #include "nmtwatch/watch/load_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -55,8 +50,7 @@ struct helper {
     pid_t known_pid[KNOWN_MAX];
     struct target *known[KNOWN_MAX];
     struct connecting *connecting[CONNECTS_MAX];
-    pid_t guard[GUARDS_MAX];
-    pid_t observer[OBSERVERS_MAX];
+    pid_t guard[GUARDS_MAX], observer[OBSERVERS_MAX];
     int64_t second; /* of the monotonic clock, and what was asked in it */
     int requests;
     struct privileged_request request;
@@ -67,10 +61,9 @@ struct helper {
 
 static int find(const struct helper *helper, pid_t pid)
 {
-    for (int i = 0; i < helper->known_count; i++) {
+    for (int i = 0; i < helper->known_count; i++)
         if (helper->known_pid[i] == pid)
             return i;
-    }
     return -1;
 }
 
@@ -84,10 +77,9 @@ static void forget(struct helper *helper, int at)
 
 static void forget_ended(struct helper *helper)
 {
-    for (int i = helper->known_count; i-- > 0;) {
+    for (int i = helper->known_count; i-- > 0;)
         if (!target_still_same(helper->known[i]))
             forget(helper, i);
-    }
 }
 
 static bool remember(struct helper *helper, const struct target *target)
@@ -171,20 +163,18 @@ static int open_environ(const struct target *target)
 
 static int begin_load_log(struct helper *helper, const struct target *target, const char *file)
 {
-    for (int i = 0; i < GUARDS_MAX; i++) {
+    for (int i = 0; i < GUARDS_MAX; i++)
         if (helper->guard[i] == 0)
             return load_log_guard(target, file, &helper->guard[i]);
-    }
     errno = EAGAIN;
     return -1;
 }
 
 static void reap(pid_t *pids, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) != 0)
             pids[i] = 0;
-    }
 }
 
 static void reap_children(struct helper *helper)
@@ -203,10 +193,9 @@ static int open_secret(const struct serve_options *options, const char *path)
         named[count++] = options->receivers[i].user_file;
         named[count++] = options->receivers[i].token_file;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (path[0] != '\0' && strcmp(named[i], path) == 0)
             return rooted_reopen(open(path, O_PATH | O_CLOEXEC), SECRET_MAX, NULL);
-    }
     errno = EACCES;
     return -1;
 }
@@ -316,10 +305,9 @@ static bool configuration_asks(const struct serve_options *options, enum observe
 {
     if (mode == OBSERVE_METHODS && options->watch.methods_interval_ms > 0)
         return true; /* each watch does */
-    for (int i = 0; i < options->section_count; i++) {
+    for (int i = 0; i < options->section_count; i++)
         if (strcmp(options->sections[i].what, observe_mode_name(mode)) == 0)
             return true;
-    }
     return false;
 }
 
@@ -382,12 +370,11 @@ static void begin_connect(struct helper *helper, int answer_fd)
         return;
     }
     int of_user = 0;
-    for (int i = 0; i < CONNECTS_MAX; i++) {
+    for (int i = 0; i < CONNECTS_MAX; i++)
         if (helper->connecting[i] == NULL)
             place = &helper->connecting[i];
         else
             of_user += helper->connecting[i]->target.uid == target->uid;
-    }
     struct connecting *connecting =
         place != NULL && of_user < CONNECTS_USER ? malloc(sizeof *connecting) : NULL;
     if (connecting == NULL) {
@@ -541,10 +528,9 @@ bool helper_step(struct helper *helper, int64_t wait_ms)
     if (poll(fds, count, (int)wait_ms) < 0 && errno != EINTR)
         return false;
     reap_children(helper);
-    for (int i = 0; !late && i < TURN_REQUESTS && !nothing && within_rate(helper); i++) {
+    for (int i = 0; !late && i < TURN_REQUESTS && !nothing && within_rate(helper); i++)
         if (!one_request(helper, &nothing))
             return false;
-    }
     step_connects(helper);
     return true;
 }
@@ -567,10 +553,9 @@ void helper_destroy(struct helper *helper)
 {
     if (helper == NULL)
         return;
-    for (int i = 0; i < CONNECTS_MAX; i++) {
+    for (int i = 0; i < CONNECTS_MAX; i++)
         if (helper->connecting[i] != NULL)
             end_connect(helper, i);
-    }
     while (helper->known_count > 0)
         forget(helper, helper->known_count - 1);
     free(helper);
@@ -629,10 +614,9 @@ _Noreturn static void be_service(const struct service_user *user,
 static int outcome(pid_t child)
 {
     int status;
-    while (waitpid(child, &status, 0) < 0) {
+    while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return EXIT_IO;
-    }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     print_error("nmtwatch serve: the service was ended by signal %d\n", WTERMSIG(status));
@@ -646,14 +630,10 @@ int helper_run(serve_configure_fn *configure, void *context, struct serve_option
     char error[256];
     int ends[2];
     struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    if (!service_user_find(&user, options->user, error, sizeof error)) {
-        print_error("nmtwatch serve: %s\n", error);
-        return EXIT_USAGE;
-    }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        print_error("nmtwatch serve: %s\n", strerror(errno));
-        return EXIT_IO;
-    }
+    if (!service_user_find(&user, options->user, error, sizeof error))
+        return print_failure(EXIT_USAGE, "nmtwatch serve: %s\n", error);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return print_failure(EXIT_IO, "nmtwatch serve: %s\n", strerror(errno));
     struct helper *helper = helper_create(ends[0], configure, context, options);
     sigset_t blocked, before;
     sigemptyset(&blocked);
@@ -701,10 +681,9 @@ static const char *const commands[] = {
 
 static bool is_on_list(const char *command, size_t length)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strlen(commands[i]) == length && memcmp(commands[i], command, length) == 0)
             return true;
-    }
     return false;
 }
 
@@ -727,10 +706,9 @@ static bool is_load_log(const struct target *target, const char *command, size_t
         return false;
     load_log_on_command(&load_log, wanted[0], sizeof wanted[0]);
     load_log_off_command(&load_log, wanted[1], sizeof wanted[1]);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         if (strlen(wanted[i]) == length && memcmp(wanted[i], command, length) == 0)
             return true;
-    }
     return false;
 }
 

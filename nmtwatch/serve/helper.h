@@ -1,5 +1,4 @@
-/*
- * helper: the root half of `serve` in two processes (privileged.h is the other half's view).
+/* helper: the root half of `serve` in two processes (privileged.h is the other half's view).
  *
  *   helper (root)                              service (its own user, no rights, seccomp)
  *   looks at /proc and at JVMs' files          finds JVMs, parses replies and logs, judges,
@@ -11,13 +10,31 @@
  * names. Requests are answered one after the other, so many a second (more wait); attaching goes
  * on beside them without blocking. Descriptors that the service passes are closed at once.
  *
- * The end of either ends both.
- */
-#ifndef NMTWATCH_SERVE_HELPER_H
-#define NMTWATCH_SERVE_HELPER_H
+ * The end of either ends both. */
+#pragma once
 
-#include "nmtwatch/serve/serve.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/serve/serve_options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* serve: the daemon: fleet, archive, state, outlets and web tied together in one loop.
+ *
+ * serve_run reads the configuration, says where it listens, and runs until SIGINT or SIGTERM;
+ * SIGHUP reads the configuration again. Returns the exit code. One per process (signals). */
+/* Fills options from file and command line; also called at each reload. False after printing what is
+ * wrong in error. */
+typedef bool serve_configure_fn(void *context, struct serve_options *options, char *error,
+                                size_t error_size);
+
+/* for_ms: stop after that; 0: never. */
+int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms);
+
+/* For the helper: sends a message of the other process. False: it is none that the service sends. */
+bool service_pass_on(const char *message);
 
 /* Answers on socket_fd until the other end is closed or stop says so. child: it gets SIGHUP, SIGTERM
  * and SIGINT by signal; 0: nobody. options is the configuration, kept up to date. */
@@ -34,12 +51,23 @@ typedef int helper_service_fn(serve_configure_fn *configure, void *context, int6
 int helper_run(serve_configure_fn *configure, void *context, struct serve_options *options,
                int64_t for_ms, helper_service_fn *service);
 
-/*
- * permitted: which requests the root helper of serve sends to a JVM: those that a watch asks, byte
- * for byte, and nothing else. Pure; any thread.
- */
+/* permitted: which requests the root helper of serve sends to a JVM: those that a watch asks, byte
+ * for byte, and nothing else. Pure; any thread. */
 
 /* request: as it goes over the attach socket, protocol 1 or 2. */
 bool permitted_request(const struct target *target, const char *request, size_t length);
 
-#endif
+/* confine: a process that gives its rights away for good: another user, no groups, no capabilities,
+ * nothing to be gained by exec, and a filter of system calls (confine.def) for every thread.
+ *
+ * In a child that has one thread. False with a sentence; the process may not go on then. */
+struct service_user {
+    uid_t uid;
+    gid_t gid;
+};
+
+/* By name or number; neither root nor who we are. False with a sentence. */
+bool service_user_find(struct service_user *user, const char *name, char *error, size_t error_size);
+
+/* with_commands: programs may be started (the key notify). */
+bool confine(const struct service_user *user, bool with_commands, char *error, size_t error_size);

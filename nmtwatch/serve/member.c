@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- events ------------------------------------------------------------------------- */
 

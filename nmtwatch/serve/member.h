@@ -1,13 +1,10 @@
-/*
- * member: one JVM of the fleet: its watcher, and what is kept of it between events for those who
+/* member: one JVM of the fleet: its watcher, and what is kept of it between events for those who
  * ask (label, sparkline, families, class loaders, the newest note).
  *
  *   member_create -> member_event ... -> member_view (any time) -> member_destroy
  *
- * Its watch may have begun in an earlier process of serve. Event loop, one thread.
- */
-#ifndef NMTWATCH_SERVE_MEMBER_H
-#define NMTWATCH_SERVE_MEMBER_H
+ * Its watch may have begun in an earlier process of serve. Event loop, one thread. */
+#pragma once
 
 #include "analyzers/classes/family.h"
 #include "nmtwatch/serve/archive.h"
@@ -37,9 +34,7 @@ struct observe_turn {
 struct member {
     struct watched *watched;
     struct watcher *watcher; /* of watched */
-    char label[TARGET_LABEL_MAX];
-    char user[64];
-    char cgroup[128];
+    char label[TARGET_LABEL_MAX], user[64], cgroup[128];
     int64_t wall_start_ms;          /* since the epoch, at ms 0 */
     int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
@@ -56,8 +51,7 @@ struct member {
     int observation_count;
     struct observation_view observations[MEMBER_OBSERVATIONS]; /* newest first */
     bool remember; /* something has changed that a restart has to know */
-    bool was_warm;
-    bool had_loaders;
+    bool was_warm, had_loaders;
 };
 
 struct member_facts {
@@ -84,19 +78,15 @@ void member_view(const struct member *member, struct target_view *view);
 int member_families(const struct member *member, int target, struct family_view *out, int max);
 void member_destroy(struct member *member);
 
-/*
- * facts: what the rules (target_rules.h) ask of a JVM, read from /proc.
+/* facts: what the rules (target_rules.h) ask of a JVM, read from /proc.
  *
  *   facts_read -> facts_view -> facts_free
  *
  * The user's name comes from /etc/passwd alone: a name service could keep the event loop waiting.
- * One thread.
- */
+ * One thread. */
 
 struct facts {
-    char main[EVENT_NAME_MAX];
-    char user[64];
-    char uid[16];
+    char main[EVENT_NAME_MAX], user[64], uid[16];
     char jdk[8]; /* "" when not known */
     char cgroup[512];
     struct span environment; /* pieces that end with NUL; ptr NULL: not readable */
@@ -113,5 +103,3 @@ void facts_free(struct facts *facts);
 /* The path of a process in the hierarchy of version 2, or else in the first one named: the text of
  * /proc/PID/cgroup -> "/system.slice/orders.service". */
 void facts_cgroup_path(struct span text, char *out, size_t size);
-
-#endif

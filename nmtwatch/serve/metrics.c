@@ -1,16 +1,13 @@
 #include "nmtwatch/serve/views.h"
 
 #include "analyzers/classes/family.h"
-#include "reports/metrics/sample_metrics.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define EACH_TARGET(snapshot, target)                                                              \
-    (const struct target_view *target = (snapshot)->targets,                                       \
-     *end_ = target + (snapshot)->target_count;                                                    \
-     target < end_; target++)
+    for (const struct target_view *target = (snapshot)->targets,                                   \
+                                  *end_ = target + (snapshot)->target_count;                       \
+         target < end_; target++)
 
 static void family(struct exposition *out, const char *name, enum exposition_type type,
                    const char *unit, const char *help)
@@ -40,13 +37,11 @@ static void write_samples(const struct snapshot *snapshot, struct exposition *ou
 {
     for (int i = 0; i >= 0; i = sample_metrics_next(i)) {
         sample_metrics_family(out, i);
-        for
-            EACH_TARGET(snapshot, target)
-            {
-                const struct sample_source source = {
-                    .target = target->label, .start_unix_s = seconds(target->start_unix_ms)};
-                sample_metrics_write(i, &target->latest, &source, one_text, out);
-            }
+        EACH_TARGET (snapshot, target) {
+            const struct sample_source source = {.target = target->label,
+                                                 .start_unix_s = seconds(target->start_unix_ms)};
+            sample_metrics_write(i, &target->latest, &source, one_text, out);
+        }
     }
 }
 
@@ -87,20 +82,18 @@ static bool verdict_figure(const struct verdict_view *verdict, enum verdict_figu
 static void write_verdict_figure(const struct snapshot *snapshot, struct exposition *out,
                                  enum verdict_figure figure)
 {
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            for (int series = 0; series < 2; series++) {
-                const char *name;
-                double value;
-                const struct verdict_view *verdict = series_of(target, series, &name);
-                if (!verdict_figure(verdict, figure, target->warm, &value))
-                    continue;
-                of(out, target);
-                exposition_label(out, "series", name);
-                exposition_real(out, value);
-            }
+    EACH_TARGET (snapshot, target) {
+        for (int series = 0; series < 2; series++) {
+            const char *name;
+            double value;
+            const struct verdict_view *verdict = series_of(target, series, &name);
+            if (!verdict_figure(verdict, figure, target->warm, &value))
+                continue;
+            of(out, target);
+            exposition_label(out, "series", name);
+            exposition_real(out, value);
         }
+    }
 }
 
 static void write_verdicts(const struct snapshot *snapshot, struct exposition *out)
@@ -122,20 +115,18 @@ static void write_verdicts(const struct snapshot *snapshot, struct exposition *o
     write_verdict_figure(snapshot, out, FIGURE_GROWING);
     family(out, "nmtwatch_verdict_state", EXPOSITION_GAUGE, "",
            "1 at the state of the verdict (docs/verdict.md).");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            for (int series = 0; series < 2; series++) {
-                const char *name;
-                const struct verdict_view *verdict = series_of(target, series, &name);
-                if (!verdict->known)
-                    continue;
-                of(out, target);
-                exposition_label(out, "series", name);
-                exposition_label(out, "state", verdict_state_name(verdict->state));
-                exposition_int(out, 1);
-            }
+    EACH_TARGET (snapshot, target) {
+        for (int series = 0; series < 2; series++) {
+            const char *name;
+            const struct verdict_view *verdict = series_of(target, series, &name);
+            if (!verdict->known)
+                continue;
+            of(out, target);
+            exposition_label(out, "series", name);
+            exposition_label(out, "state", verdict_state_name(verdict->state));
+            exposition_int(out, 1);
         }
+    }
 }
 
 static const char *severity_label(enum severity severity)
@@ -175,16 +166,14 @@ static void write_alerts(const struct snapshot *snapshot, struct exposition *out
         }
     }
     family(out, "nmtwatch_alerts_raised", EXPOSITION_COUNTER, "", "Alerts raised.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            for (int severity = SEVERITY_INFO; severity <= SEVERITY_CRITICAL; severity++) {
-                of(out, target);
-                exposition_label(out, "severity", severity_label((enum severity)severity));
-                exposition_created(out, seconds(snapshot->own.started_unix_ms));
-                exposition_int(out, target->raised[severity]);
-            }
+    EACH_TARGET (snapshot, target) {
+        for (int severity = SEVERITY_INFO; severity <= SEVERITY_CRITICAL; severity++) {
+            of(out, target);
+            exposition_label(out, "severity", severity_label((enum severity)severity));
+            exposition_created(out, seconds(snapshot->own.started_unix_ms));
+            exposition_int(out, target->raised[severity]);
         }
+    }
 }
 
 static void write_families(const struct snapshot *snapshot, struct exposition *out, bool unloads)
@@ -224,19 +213,15 @@ static void write_tops(const struct snapshot *snapshot, struct exposition *out)
 {
     family(out, "nmtwatch_class_loaders", EXPOSITION_GAUGE, "",
            "Class loaders by type; (other): the types with fewer.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            write_top(target, &target->loaders, "type", out);
-        }
+    EACH_TARGET (snapshot, target) {
+        write_top(target, &target->loaders, "type", out);
+    }
     family(
         out, "nmtwatch_family_methods", EXPOSITION_GAUGE, "",
         "Methods of loaded classes, by family of class names; (other): the families with fewer.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            write_top(target, &target->methods, "family", out);
-        }
+    EACH_TARGET (snapshot, target) {
+        write_top(target, &target->methods, "family", out);
+    }
 }
 
 /* --- the watching ----------------------------------------------------------------------------- */
@@ -245,84 +230,67 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
 {
     double began_s = seconds(snapshot->own.started_unix_ms);
     family(out, "nmtwatch_up", EXPOSITION_GAUGE, "", "1: the JVM is watched and answers.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_int(out, target->up);
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_int(out, target->up);
+    }
     family(out, "nmtwatch_target", EXPOSITION_INFO, "", "Who the target is.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            char pid[24];
-            snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
-            of(out, target);
-            exposition_label(out, "pid", pid);
-            exposition_label(out, "main", target->main);
-            exposition_label(out, "jdk", target->jdk);
-            exposition_label(out, "user", target->user);
-            exposition_label(out, "cgroup", target->cgroup);
-            exposition_label(out, "nmt", target->nmt_level);
-            exposition_info(out);
-        }
+    EACH_TARGET (snapshot, target) {
+        char pid[24];
+        snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
+        of(out, target);
+        exposition_label(out, "pid", pid);
+        exposition_label(out, "main", target->main);
+        exposition_label(out, "jdk", target->jdk);
+        exposition_label(out, "user", target->user);
+        exposition_label(out, "cgroup", target->cgroup);
+        exposition_label(out, "nmt", target->nmt_level);
+        exposition_info(out);
+    }
     family(out, "process_start_time_seconds", EXPOSITION_GAUGE, "seconds",
            "When the JVM started, since the epoch.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_real(out, seconds(target->start_unix_ms));
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_real(out, seconds(target->start_unix_ms));
+    }
     family(out, "nmtwatch_warm", EXPOSITION_GAUGE, "",
            "1: the JVM's start-up is over, growth counts from its baseline.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_int(out, target->warm);
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_int(out, target->warm);
+    }
     family(out, "nmtwatch_polls", EXPOSITION_COUNTER, "", "Samples taken.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_created(out, began_s);
-            exposition_int(out, target->counts.polls);
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_int(out, target->counts.polls);
+    }
     family(out, "nmtwatch_poll_duration_seconds", EXPOSITION_SUMMARY, "seconds",
            "Wall time of the questions the JVM answered.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_created(out, began_s);
-            exposition_summary(out, (double)target->counts.answer_us / 1e6,
-                               target->counts.questions);
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_summary(out, (double)target->counts.answer_us / 1e6, target->counts.questions);
+    }
     family(out, "nmtwatch_errors", EXPOSITION_COUNTER, "",
            "Questions that were not answered, by reason (docs/exit-codes.md).");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            for (int kind = FAILURE_NONE + 1; kind < FAILURE_KIND_COUNT; kind++) {
-                if (target->counts.failed[kind] == 0)
-                    continue;
-                of(out, target);
-                exposition_label(out, "reason", failure_reason((enum failure_kind)kind));
-                exposition_created(out, began_s);
-                exposition_int(out, target->counts.failed[kind]);
-            }
+    EACH_TARGET (snapshot, target) {
+        for (int kind = FAILURE_NONE + 1; kind < FAILURE_KIND_COUNT; kind++) {
+            if (target->counts.failed[kind] == 0)
+                continue;
+            of(out, target);
+            exposition_label(out, "reason", failure_reason((enum failure_kind)kind));
+            exposition_created(out, began_s);
+            exposition_int(out, target->counts.failed[kind]);
         }
+    }
     family(out, "nmtwatch_pause_seconds", EXPOSITION_COUNTER, "seconds",
            "For how long questions stopped the application, an upper bound.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            of(out, target);
-            exposition_created(out, began_s);
-            exposition_real(out, (double)target->counts.pause_us / 1e6);
-        }
+    EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_real(out, (double)target->counts.pause_us / 1e6);
+    }
 }
 
 static void own_value(struct exposition *out, const char *name, enum exposition_type type,
@@ -343,9 +311,9 @@ static void write_observing(const struct own_view *own, struct exposition *out)
     own_value(out, "nmtwatch_observations_running", EXPOSITION_GAUGE, "", own->observations_running,
               "Observations from outside that are under way.");
     own_value(out, "nmtwatch_observations_started", EXPOSITION_COUNTER, "",
-              (double)own->observations_started, "Observations started.");
-    own_value(out, "nmtwatch_observations_failed", EXPOSITION_COUNTER, "",
-              (double)own->observations_failed, "Those that gave no result.");
+              own->observations_started, "Observations started.");
+    own_value(out, "nmtwatch_observations_failed", EXPOSITION_COUNTER, "", own->observations_failed,
+              "Those that gave no result.");
     family(out, "nmtwatch_observations_refused", EXPOSITION_COUNTER, "",
            "Observations that were not started.");
     for (int i = 0; i < OBSERVE_REFUSALS; i++) {
@@ -354,9 +322,9 @@ static void write_observing(const struct own_view *own, struct exposition *out)
         exposition_int(out, own->observations_refused[i]);
     }
     own_value(out, "nmtwatch_observations_cpu_seconds", EXPOSITION_COUNTER, "seconds",
-              (double)own->observations_cpu_us / 1000000, "CPU time that observations took.");
+              own->observations_cpu_us / 1e6, "CPU time that observations took.");
     own_value(out, "nmtwatch_observations_bytes", EXPOSITION_GAUGE, "bytes",
-              (double)own->observations_bytes, "Size of the folder of their results.");
+              own->observations_bytes, "Size of the folder of their results.");
 }
 
 static void write_own(const struct snapshot *snapshot, struct exposition *out)
@@ -369,42 +337,41 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
         double value;
         const char *help;
     } rows[] = {
-        {"nmtwatch_targets", EXPOSITION_GAUGE, "", (double)snapshot->target_count, "JVMs watched."},
-        {"nmtwatch_targets_seen", EXPOSITION_COUNTER, "", (double)own->targets_seen,
+        {"nmtwatch_targets", EXPOSITION_GAUGE, "", snapshot->target_count, "JVMs watched."},
+        {"nmtwatch_targets_seen", EXPOSITION_COUNTER, "", own->targets_seen,
          "JVMs watched so far."},
-        {"nmtwatch_jvms_excluded", EXPOSITION_GAUGE, "", (double)own->refused,
+        {"nmtwatch_jvms_excluded", EXPOSITION_GAUGE, "", own->refused,
          "JVMs that the rules leave out."},
-        {"nmtwatch_jvms_over_limit", EXPOSITION_GAUGE, "", (double)own->over_limit,
+        {"nmtwatch_jvms_over_limit", EXPOSITION_GAUGE, "", own->over_limit,
          "JVMs that are not watched because max_targets or max_targets_per_user is reached."},
         {"nmtwatch_discovery_postponed", EXPOSITION_COUNTER, "", (double)own->postponed,
          "Inspections of processes postponed because the time budget of their user was used up."},
         {"nmtwatch_reply_bytes", EXPOSITION_GAUGE, "bytes", (double)own->reply_bytes,
          "Memory held for replies of JVMs."},
-        {"nmtwatch_replies_refused", EXPOSITION_COUNTER, "", (double)own->replies_refused,
+        {"nmtwatch_replies_refused", EXPOSITION_COUNTER, "", own->replies_refused,
          "Times that reply_memory or reply_memory_per_user was used up."},
-        {"nmtwatch_http_connections_displaced", EXPOSITION_COUNTER, "", (double)own->displaced,
+        {"nmtwatch_http_connections_displaced", EXPOSITION_COUNTER, "", own->displaced,
          "Connections that gave way to newer ones."},
-        {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
+        {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", own->unreadable,
          "Processes of other users that may be JVMs."},
-        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->scans, "Scans for new JVMs."},
-        {"nmtwatch_discovery_cpu_seconds", EXPOSITION_COUNTER, "seconds",
-         (double)own->scan_cpu_us / 1e6, "CPU time of these scans."},
-        {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", (double)own->cpu_us / 1e6,
+        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", own->scans, "Scans for new JVMs."},
+        {"nmtwatch_discovery_cpu_seconds", EXPOSITION_COUNTER, "seconds", own->scan_cpu_us / 1e6,
+         "CPU time of these scans."},
+        {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", own->cpu_us / 1e6,
          "CPU time of nmtwatch itself."},
-        {"nmtwatch_children_cpu_seconds", EXPOSITION_COUNTER, "seconds",
-         (double)own->children_cpu_us / 1e6,
+        {"nmtwatch_children_cpu_seconds", EXPOSITION_COUNTER, "seconds", own->children_cpu_us / 1e6,
          "CPU time of processes of nmtwatch that count methods and look for callers."},
-        {"nmtwatch_process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",
-         (double)own->rss_bytes, "Resident memory of nmtwatch itself."},
-        {"nmtwatch_process_open_fds", EXPOSITION_GAUGE, "", (double)own->open_fds,
+        {"nmtwatch_process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes", own->rss_bytes,
+         "Resident memory of nmtwatch itself."},
+        {"nmtwatch_process_open_fds", EXPOSITION_GAUGE, "", own->open_fds,
          "Descriptors nmtwatch has open."},
         {"nmtwatch_process_start_time_seconds", EXPOSITION_GAUGE, "seconds",
          seconds(own->started_unix_ms), "When nmtwatch serve started."},
-        {"nmtwatch_recording_bytes", EXPOSITION_GAUGE, "bytes", (double)own->recording_bytes,
+        {"nmtwatch_recording_bytes", EXPOSITION_GAUGE, "bytes", own->recording_bytes,
          "Size of the folder of recordings."},
-        {"nmtwatch_recording_errors", EXPOSITION_COUNTER, "", (double)own->recording_errors,
+        {"nmtwatch_recording_errors", EXPOSITION_COUNTER, "", own->recording_errors,
          "Recordings that could not be written."},
-        {"nmtwatch_state_errors", EXPOSITION_COUNTER, "", (double)own->state_errors,
+        {"nmtwatch_state_errors", EXPOSITION_COUNTER, "", own->state_errors,
          "Times the state for a restart could not be written."},
         {"nmtwatch_config_reload_success", EXPOSITION_GAUGE, "", own->config_good,
          "1: the configuration was good when it was last read."},
@@ -425,21 +392,21 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
     if (own->observing)
         write_observing(own, out);
     if (own->notifying) {
-        own_value(out, "nmtwatch_notifications", EXPOSITION_COUNTER, "", (double)own->notified,
+        own_value(out, "nmtwatch_notifications", EXPOSITION_COUNTER, "", own->notified,
                   "Alerts handed to the command.");
-        own_value(out, "nmtwatch_notifications_failed", EXPOSITION_COUNTER, "",
-                  (double)own->notify_failed, "Those it did not take.");
+        own_value(out, "nmtwatch_notifications_failed", EXPOSITION_COUNTER, "", own->notify_failed,
+                  "Those it did not take.");
     }
     if (!own->delivering)
         return;
-    own_value(out, "nmtwatch_delivery_queued", EXPOSITION_GAUGE, "", (double)own->queued,
+    own_value(out, "nmtwatch_delivery_queued", EXPOSITION_GAUGE, "", own->queued,
               "Alerts on their way.");
-    own_value(out, "nmtwatch_delivery_delivered", EXPOSITION_COUNTER, "", (double)own->delivered,
+    own_value(out, "nmtwatch_delivery_delivered", EXPOSITION_COUNTER, "", own->delivered,
               "Alerts delivered.");
-    own_value(out, "nmtwatch_delivery_retried", EXPOSITION_COUNTER, "",
-              (double)own->delivery_retried, "Deliveries tried again.");
+    own_value(out, "nmtwatch_delivery_retried", EXPOSITION_COUNTER, "", own->delivery_retried,
+              "Deliveries tried again.");
     own_value(out, "nmtwatch_delivery_lost", EXPOSITION_COUNTER, "",
-              (double)(own->delivery_refused + own->delivery_overflow),
+              (own->delivery_refused + own->delivery_overflow),
               "Alerts that a receiver refused, or that found no room in the queue.");
 }
 

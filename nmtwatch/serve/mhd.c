@@ -1,7 +1,6 @@
-#include "nmtwatch/serve/mhd.h"
+#include "nmtwatch/serve/web.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 
 #define LIBRARY "libmicrohttpd.so.12"
 
@@ -19,17 +18,13 @@ static const struct {
 bool mhd_open(char *error, size_t error_size)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* for the life of the process */
-    if (library == NULL) {
-        snprintf(error, error_size, LIBRARY " cannot be loaded (package libmicrohttpd12): %s",
-                 dlerror());
-        return false;
-    }
+    if (library == NULL)
+        return text_error(error, error_size,
+                          LIBRARY " cannot be loaded (package libmicrohttpd12): %s", dlerror());
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         *rows[i].into = dlsym(library, rows[i].name);
-        if (*rows[i].into == NULL) {
-            snprintf(error, error_size, LIBRARY " has no %s", rows[i].name);
-            return false;
-        }
+        if (*rows[i].into == NULL)
+            return text_error(error, error_size, LIBRARY " has no %s", rows[i].name);
     }
     return true;
 }

@@ -4,9 +4,7 @@
 #include "nmtwatch/process/messages.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define RUNNING_MAX    8     /* of all sections; the root helper has room for so many as well */
@@ -64,10 +62,9 @@ static void spend(struct observer *observer, int64_t cpu_us)
 static bool budget_left(const struct observer *observer)
 {
     int64_t minute = observer->now_ms / 60000, sum = 0;
-    for (int i = 0; i < MINUTES; i++) {
+    for (int i = 0; i < MINUTES; i++)
         if (observer->spent[i].minute > minute - MINUTES)
             sum += observer->spent[i].cpu_us;
-    }
     return sum < observer->options->observations_cpu_mpercent * 36000; /* of an hour, in us */
 }
 
@@ -132,11 +129,10 @@ static struct observe_turn *turn_of(struct observer *observer, struct member *me
 
 static bool is_observed(const struct observer *observer, const struct member *member)
 {
-    for (int i = 0; i < RUNNING_MAX; i++) {
+    for (int i = 0; i < RUNNING_MAX; i++)
         if (observer->running[i].child != NULL &&
             observer->running[i].pid == watcher_target(member->watcher)->pid)
             return true;
-    }
     return false;
 }
 
@@ -296,10 +292,9 @@ static void look_at(void *context, struct member *member)
 static uint32_t about(const struct observe_section *section)
 {
     uint32_t kinds = 0;
-    for (int kind = 0; kind < FINDING_WATCH_COUNT; kind++) {
+    for (int kind = 0; kind < FINDING_WATCH_COUNT; kind++)
         if (observe_section_on(section, finding_row((enum finding_kind)kind)->id))
             kinds |= 1U << kind;
-    }
     return kinds;
 }
 

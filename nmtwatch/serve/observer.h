@@ -1,5 +1,4 @@
-/*
- * observer: JVMs of the fleet observed from outside by the rules of sections [observe NAME]: each so often,
+/* observer: JVMs of the fleet observed from outside by the rules of sections [observe NAME]: each so often,
  * or when a finding is raised.
  *
  *   observer_create -> observer_alert, observer_turn ... -> observer_destroy
@@ -7,10 +6,8 @@
  * An observation runs in a process of its own (observe_child.h; with a root helper the helper's child), one
  * at a time for each JVM. It is not started while the observations of the last hour have taken more than
  * `observations_cpu` percent of a core; what was not started is counted by reason, and said. Results are
- * files of a bounded folder (archive.h) and views of the snapshot. Event loop, one thread; never waits.
- */
-#ifndef NMTWATCH_SERVE_OBSERVER_H
-#define NMTWATCH_SERVE_OBSERVER_H
+ * files of a bounded folder (archive.h) and views of the snapshot. Event loop, one thread; never waits. */
+#pragma once
 
 #include "nmtwatch/serve/fleet.h"
 
@@ -31,5 +28,3 @@ void observer_tidy(struct observer *observer, int64_t wall_ms);
 void observer_counts(const struct observer *observer, struct own_view *own);
 /* Ends what is under way. NULL is ignored. */
 void observer_destroy(struct observer *observer);
-
-#endif

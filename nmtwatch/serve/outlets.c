@@ -1,14 +1,11 @@
 #include "nmtwatch/serve/outlets.h"
 
-#include "nmtwatch/alert/delivery.h"
 #include "nmtwatch/alert/notify.h"
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
 #include "nmtwatch/process/messages.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP_MS   500 /* how often a notifier's children are looked after */
 #define QUEUE_MAX 10000

@@ -1,13 +1,10 @@
-/*
- * outlets: where alerts go: a line on standard output (the journal), the command of `notify`, and
+/* outlets: where alerts go: a line on standard output (the journal), the command of `notify`, and
  * the receivers of delivery.h where the program was built with it.
  *
  *   outlets_open -> outlets_alert ... -> outlets_step (the loop) -> outlets_close
  *
- * Never blocks. Event loop, one thread.
- */
-#ifndef NMTWATCH_SERVE_OUTLETS_H
-#define NMTWATCH_SERVE_OUTLETS_H
+ * Never blocks. Event loop, one thread. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "nmtwatch/serve/serve_options.h"
@@ -30,5 +27,3 @@ int64_t outlets_step(struct outlets *outlets, int64_t now_ms);
 int outlets_fd(const struct outlets *outlets);
 void outlets_counts(const struct outlets *outlets, struct own_view *own);
 void outlets_close(struct outlets *outlets);
-
-#endif

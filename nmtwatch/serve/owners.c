@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,18 +27,16 @@ struct tally {
 struct owners {
     int folder_fd; /* -1: none */
     bool changed;
-    int count;
-    int users;
+    int count, users;
     struct claim *claims;  /* OWNERS_MAX */
     struct tally *tallies; /* the same: a user with claims each */
 };
 
 static struct claim *find(const struct owners *owners, const char *label)
 {
-    for (int i = 0; i < owners->count; i++) {
+    for (int i = 0; i < owners->count; i++)
         if (strcmp(owners->claims[i].label, label) == 0)
             return &owners->claims[i];
-    }
     return NULL;
 }
 
@@ -63,11 +59,10 @@ static int count_of(struct owners *owners, uid_t user)
 static void drop_oldest_of(struct owners *owners, uid_t user)
 {
     int oldest = -1;
-    for (int i = 0; i < owners->count; i++) {
+    for (int i = 0; i < owners->count; i++)
         if (owners->claims[i].owner.user == user &&
             (oldest < 0 || owners->claims[i].seen_ms < owners->claims[oldest].seen_ms))
             oldest = i;
-    }
     if (oldest < 0)
         return;
     owners->claims[oldest] = owners->claims[--owners->count];
@@ -153,11 +148,10 @@ static void read_file(struct owners *owners, int64_t wall_ms)
             close(fd);
         return;
     }
-    while (owners->count < OWNERS_MAX && fgets(line, sizeof line, file) != NULL) {
+    while (owners->count < OWNERS_MAX && fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "%u %d %" SCNd64 " %191[0-9a-f]", &user, &contained, &seen_ms, hex) == 4 &&
             seen_ms <= wall_ms && wall_ms - seen_ms < OWNER_KEEP_MS && read_label(hex, label))
             owners_claim(owners, label, (struct owner){(uid_t)user, contained != 0}, seen_ms);
-    }
     fclose(file);
     owners->changed = false;
 }

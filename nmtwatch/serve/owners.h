@@ -1,5 +1,4 @@
-/*
- * owners: whose a name is. A label that was one user's never becomes another's series.
+/* owners: whose a name is. A label that was one user's never becomes another's series.
  *
  *   owners_open (reads what an earlier process left) -> owners_is_foreign / owners_claim (a JVM
  *   comes) ... -> owners_keep (now and then) -> owners_close
@@ -10,10 +9,8 @@
  * OWNER_KEEP_MS after its last JVM was seen, or when the file `owners` of the state folder is
  * removed.
  *
- * Bounded in all and for each user: who invents names pushes out his own. Event loop, one thread.
- */
-#ifndef NMTWATCH_SERVE_OWNERS_H
-#define NMTWATCH_SERVE_OWNERS_H
+ * Bounded in all and for each user: who invents names pushes out his own. Event loop, one thread. */
+#pragma once
 
 #include "nmtwatch/serve/target_rules.h"
 
@@ -42,5 +39,3 @@ void owners_claim(struct owners *owners, const char *label, struct owner owner, 
 bool owners_keep(struct owners *owners);
 int owners_count(const struct owners *owners);
 void owners_close(struct owners *owners);
-
-#endif

@@ -9,9 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +27,7 @@ struct saved_state {
     int folder_fd;
     char boot[64];
     int waiting_count;
+    size_t waiting_capacity;
     struct waiting *waiting;
     struct json_out line;
     int64_t errors;
@@ -53,20 +52,10 @@ static bool read_file(const struct saved_state *state, const char *name,
                       struct saved_target *target)
 {
     char why[160];
-    struct stat status;
-    int fd = openat(state->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    char *text = NULL;
-    bool good = false;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        status.st_size <= FILE_MAX_BYTES && (text = malloc((size_t)status.st_size)) != NULL) {
-        ssize_t length = read(fd, text, (size_t)status.st_size);
-        good = length == status.st_size &&
-               saved_json_read(text, (size_t)length, state->boot, target, why, sizeof why);
-    }
+    size_t length;
+    char *text = small_file_read(state->folder_fd, name, FILE_MAX_BYTES, &length);
+    bool good = text != NULL && saved_json_read(text, length, state->boot, target, why, sizeof why);
     free(text);
-    close(fd);
     return good;
 }
 
@@ -79,12 +68,10 @@ static bool is_ours(const char *name)
 
 static void add_waiting(struct saved_state *state, const struct saved_target *target)
 {
-    struct waiting *more =
-        reallocarray(state->waiting, (size_t)state->waiting_count + 1, sizeof *more);
-    if (more == NULL)
+    if (!array_room(&state->waiting, &state->waiting_capacity, (size_t)state->waiting_count + 1,
+                    sizeof *state->waiting))
         return;
-    state->waiting = more;
-    struct waiting *last = &more[state->waiting_count++];
+    struct waiting *last = &state->waiting[state->waiting_count++];
     last->pid = target->pid;
     last->start_time_ticks = target->start_time_ticks;
     memcpy(last->label, target->label, sizeof last->label);
@@ -159,20 +146,18 @@ static struct saved_target *take(struct saved_state *state, int at)
 
 struct saved_target *saved_state_recall(struct saved_state *state, const struct target *target)
 {
-    for (int i = 0; i < state->waiting_count; i++) {
+    for (int i = 0; i < state->waiting_count; i++)
         if (state->waiting[i].pid == target->pid &&
             state->waiting[i].start_time_ticks == (int64_t)target->start_time_ticks)
             return take(state, i);
-    }
     return NULL;
 }
 
 bool saved_state_waits_for(const struct saved_state *state, const char *label)
 {
-    for (int i = 0; i < state->waiting_count; i++) {
+    for (int i = 0; i < state->waiting_count; i++)
         if (strcmp(state->waiting[i].label, label) == 0)
             return true;
-    }
     return false;
 }
 
@@ -194,8 +179,8 @@ struct saved_target *saved_state_take_lost(struct saved_state *state)
 static bool failed(struct saved_state *state, const char *what)
 {
     state->errors++;
-    snprintf(state->last_error, sizeof state->last_error, "state: %s: %s", what, strerror(errno));
-    return false;
+    return text_error(state->last_error, sizeof state->last_error, "state: %s: %s", what,
+                      strerror(errno));
 }
 
 bool saved_state_write(struct saved_state *state, const struct saved_target *target)

@@ -1,5 +1,4 @@
-/*
- * saved_state: what a restart of `serve` has to know of each JVM, so that it neither loses nor
+/* saved_state: what a restart of `serve` has to know of each JVM, so that it neither loses nor
  * repeats an alert: a folder with one file for each JVM, PID-STARTTICKS.json.
  *
  *   saved_state_open (reads what an earlier process left) -> saved_state_recall (a JVM is found
@@ -11,10 +10,8 @@
  * right after handing on it does so twice: receivers know an alert by target, finding and start.)
  * Files of an earlier boot are of no use and removed. No fsync: a power cut takes the JVMs along.
  *
- * Event loop, one thread; a write is about 2 KB and 100 us.
- */
-#ifndef NMTWATCH_SERVE_SAVED_STATE_H
-#define NMTWATCH_SERVE_SAVED_STATE_H
+ * Event loop, one thread; a write is about 2 KB and 100 us. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/target.h"
@@ -55,8 +52,7 @@ void saved_state_forget(struct saved_state *state, int64_t pid, int64_t start_ti
 int64_t saved_state_errors(const struct saved_state *state, const char **last);
 void saved_state_close(struct saved_state *state);
 
-/*
- * saved_json: a saved_target <-> one line of JSON, the content of a file of saved_state.h.
+/* saved_json: a saved_target <-> one line of JSON, the content of a file of saved_state.h.
  *
  * A saved file may have been written by another program: every value is checked, and a sentence says what
  * is wrong. One thread.
@@ -70,5 +66,3 @@ const char *saved_json_write(struct json_out *out, const char *boot,
 /* False with a sentence; also when it is of another boot. */
 bool saved_json_read(const char *text, size_t length, const char *boot, struct saved_target *target,
                      char *error, size_t error_size);
-
-#endif

@@ -1,5 +1,6 @@
 #include "nmtwatch/serve/scan.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/process/clock.h"
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +50,7 @@ struct scan {
     int now_count;
     pid_t *pids; /* all of this scan; done ones first */
     int pid_count, pid_at;
+    size_t pid_capacity, turn_capacity;
     bool under_way;
     struct wanted *wanted; /* by user once all are listed */
     int wanted_count;
@@ -92,7 +93,6 @@ static int by_pid(const void *a, const void *b)
 
 static bool list_pids(struct scan *scan)
 {
-    int capacity = 0;
     DIR *proc = opendir("/proc");
     scan->pid_count = scan->pid_at = 0;
     if (proc == NULL)
@@ -101,13 +101,9 @@ static bool list_pids(struct scan *scan)
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
             continue;
-        if (scan->pid_count == capacity) {
-            capacity = capacity == 0 ? 256 : capacity * 2;
-            pid_t *more = reallocarray(scan->pids, (size_t)capacity, sizeof *more);
-            if (more == NULL)
-                break;
-            scan->pids = more;
-        }
+        if (!array_room(&scan->pids, &scan->pid_capacity, (size_t)scan->pid_count + 1,
+                        sizeof *scan->pids))
+            break;
         scan->pids[scan->pid_count++] = pid;
     }
     closedir(proc);
@@ -265,11 +261,10 @@ static bool share_out(struct scan *scan)
     for (int from = 0, to; from < scan->wanted_count; from = to) {
         for (to = from + 1; to < scan->wanted_count && wanted[to].user == wanted[from].user;)
             to++;
-        struct turn *more = reallocarray(scan->turns, (size_t)scan->turn_count + 1, sizeof *more);
-        if (more == NULL)
+        if (!array_room(&scan->turns, &scan->turn_capacity, (size_t)scan->turn_count + 1,
+                        sizeof *scan->turns))
             return false;
-        scan->turns = more;
-        more[scan->turn_count++] = (struct turn){.from = from, .to = to};
+        scan->turns[scan->turn_count++] = (struct turn){.from = from, .to = to};
     }
     return true;
 }
@@ -363,14 +358,12 @@ void scan_forget(struct scan *scan, pid_t pid)
 
 static void forget_all(struct scan *scan, enum kind kind)
 {
-    for (int i = 0; i < scan->known_count; i++) {
+    for (int i = 0; i < scan->known_count; i++)
         if (scan->known[i].kind == kind)
             forget(&scan->known[i]);
-    }
-    for (int i = 0; i < scan->now_count; i++) {
+    for (int i = 0; i < scan->now_count; i++)
         if (scan->now[i].kind == kind)
             forget(&scan->now[i]);
-    }
 }
 
 void scan_forget_refused(struct scan *scan)

@@ -1,5 +1,4 @@
-/*
- * scan: which JVMs have come since the last scan, without looking at every process each time.
+/* scan: which JVMs have come since the last scan, without looking at every process each time.
  *
  *   scan_create -> scan_begin -> scan_step until it says done, every few seconds -> scan_destroy
  *
@@ -15,8 +14,7 @@
  * each has a budget of time for a scan: a user with thousands of processes that are slow to examine
  * waits for the next scan with the rest of them; other users do not. One thread.
  */
-#ifndef NMTWATCH_SERVE_SCAN_H
-#define NMTWATCH_SERVE_SCAN_H
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -59,5 +57,3 @@ struct scan_counts {
 };
 struct scan_counts scan_counts(const struct scan *scan);
 void scan_destroy(struct scan *scan);
-
-#endif

@@ -1,4 +1,3 @@
-#include "nmtwatch/serve/serve.h"
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/process/clock.h"
@@ -16,15 +15,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <sys/un.h>
 
 #define PUBLISH_MS 1000
@@ -44,8 +40,7 @@ struct serve {
     struct observer *observer;
     struct reply_budget *replies;
     struct own_view own; /* what changes slowly */
-    int64_t snapshots;
-    int64_t next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
+    int64_t snapshots, next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
     int64_t now_ms;
 };
 
@@ -90,19 +85,17 @@ static void notify_manager(const char *message)
 static bool is_ours(const char *message)
 {
     static const char *const words[] = {"READY=1", "STOPPING=1", "WATCHDOG=1"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(message, words[i]) == 0)
             return true;
-    }
     if (strncmp(message, RELOADING, strlen(RELOADING)) == 0)
         return strspn(message + strlen(RELOADING), "0123456789") ==
                strlen(message + strlen(RELOADING));
     if (strncmp(message, STATUS, strlen(STATUS)) != 0)
         return false;
-    for (const char *at = message; *at != '\0'; at++) {
+    for (const char *at = message; *at != '\0'; at++)
         if (*at < ' ' || *at > '~')
             return false;
-    }
     return true;
 }
 
@@ -388,10 +381,8 @@ static bool open_parts(struct serve *serve, char *error, size_t error_size)
     if (serve->observer == NULL)
         return false;
     serve->fleet = fleet_create(options, serve->archive, serve->state, &hooks);
-    if (serve->fleet == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (serve->fleet == NULL)
+        return text_error(error, error_size, "out of memory");
     serve->web = web_start(options, &serve->board, error, error_size);
     return serve->web != NULL;
 }

@@ -6,10 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES, OPTION_COUNT, OPTION_PERCENT };
@@ -17,8 +14,7 @@ enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES, OPTION_COUNT, OPT
 struct row {
     const char *key;
     enum option_kind kind;
-    size_t offset;
-    size_t size;
+    size_t offset, size;
     const char *initial;
 };
 
@@ -73,36 +69,28 @@ static bool take_row(void *into, const struct row *row, const char *text, char *
     int64_t number = 0;
     switch (row->kind) {
     case OPTION_TEXT:
-        if (strlen(text) >= row->size) {
-            snprintf(problem, size, "%s: longer than %zu bytes", row->key, row->size - 1);
-            return false;
-        }
+        if (strlen(text) >= row->size)
+            return text_error(problem, size, "%s: longer than %zu bytes", row->key, row->size - 1);
         snprintf(field, row->size, "%s", text);
         return true;
     case OPTION_DURATION:
-        if (!units_parse_duration(text, &number, why, sizeof why) || number < 100) {
-            snprintf(problem, size, "%s: a duration of at least 100ms is needed, as 5s", row->key);
-            return false;
-        }
+        if (!units_parse_duration(text, &number, why, sizeof why) || number < 100)
+            return text_error(problem, size, "%s: a duration of at least 100ms is needed, as 5s",
+                              row->key);
         break;
     case OPTION_BYTES:
-        if (!units_parse_bytes(text, &number, why, sizeof why) || number < 65536) {
-            snprintf(problem, size, "%s: at least 64K is needed, as 16M", row->key);
-            return false;
-        }
+        if (!units_parse_bytes(text, &number, why, sizeof why) || number < 65536)
+            return text_error(problem, size, "%s: at least 64K is needed, as 16M", row->key);
         break;
     case OPTION_PERCENT:
-        if (!parse_percent(text, &number)) {
-            snprintf(problem, size, "%s: a percentage from 0.001 to 10000 is needed, as 2%%",
-                     row->key);
-            return false;
-        }
+        if (!parse_percent(text, &number))
+            return text_error(problem, size,
+                              "%s: a percentage from 0.001 to 10000 is needed, as 2%%", row->key);
         break;
     case OPTION_COUNT:
-        if (!parse_count(text, &number)) {
-            snprintf(problem, size, "%s: a number from 1 to %d is needed", row->key, COUNT_MAX);
-            return false;
-        }
+        if (!parse_count(text, &number))
+            return text_error(problem, size, "%s: a number from 1 to %d is needed", row->key,
+                              COUNT_MAX);
         break;
     }
     memcpy(field, &number, sizeof number);
@@ -133,10 +121,9 @@ static const struct {
 
 static bool is_short(const char *name)
 {
-    for (int i = 0; i < SHORT_RECEIVERS; i++) {
+    for (int i = 0; i < SHORT_RECEIVERS; i++)
         if (strcmp(name, short_receivers[i].name) == 0)
             return true;
-    }
     return false;
 }
 
@@ -147,8 +134,7 @@ static bool check_url(const char *key, const char *text, char *problem, size_t s
     if (text[0] == '\0' || (receiver_init(&receiver, key, why, sizeof why) &&
                             receiver_take(&receiver, "url", text, why, sizeof why)))
         return true;
-    snprintf(problem, size, "%s: %s", key, why);
-    return false;
+    return text_error(problem, size, "%s: %s", key, why);
 }
 
 bool serve_options_take(struct serve_options *options, const char *key, const char *text,
@@ -168,8 +154,7 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
             continue;
         if (rules[i].take(&options->rules, text, why, sizeof why))
             return true;
-        snprintf(problem, size, "%s: %s", key, why);
-        return false;
+        return text_error(problem, size, "%s: %s", key, why);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct sockaddr_storage address;
@@ -179,9 +164,8 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
                (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size)) &&
                (!is_short(key) || check_url(key, text, problem, size));
     }
-    snprintf(problem, size, "unknown key '%.60s' in [serve]%s", key,
-             watch_options_has_key(key) ? ": it is one of [watch]" : "");
-    return false;
+    return text_error(problem, size, "unknown key '%.60s' in [serve]%s", key,
+                      watch_options_has_key(key) ? ": it is one of [watch]" : "");
 }
 
 bool serve_options_take_receiver(struct serve_options *options, const char *name, const char *key,
@@ -190,14 +174,12 @@ bool serve_options_take_receiver(struct serve_options *options, const char *name
     int at = 0;
     while (at < options->receiver_count && strcmp(options->receivers[at].name, name) != 0)
         at++;
-    if (at == RECEIVERS_MAX - SHORT_RECEIVERS) {
-        snprintf(problem, size, "[receiver %.40s]: there is room for %d receivers", name, at);
-        return false;
-    }
-    if (is_short(name)) {
-        snprintf(problem, size, "[receiver %s]: that is the name of the one in [serve]", name);
-        return false;
-    }
+    if (at == RECEIVERS_MAX - SHORT_RECEIVERS)
+        return text_error(problem, size, "[receiver %.40s]: there is room for %d receivers", name,
+                          at);
+    if (is_short(name))
+        return text_error(problem, size, "[receiver %s]: that is the name of the one in [serve]",
+                          name);
     if (at == options->receiver_count) {
         if (!receiver_init(&options->receivers[at], name, problem, size))
             return false;
@@ -228,10 +210,9 @@ static size_t next_word(const char **at)
 bool observe_section_on(const struct observe_section *section, const char *finding)
 {
     const char *at = section->on;
-    for (size_t length; (length = next_word(&at)) > 0; at += length) {
+    for (size_t length; (length = next_word(&at)) > 0; at += length)
         if (strlen(finding) == length && memcmp(at, finding, length) == 0)
             return true;
-    }
     return false;
 }
 
@@ -245,11 +226,10 @@ static bool findings_exist(const struct observe_section *section, char *problem,
             const char *id = finding_row((enum finding_kind)kind)->id;
             known = strlen(id) == length && memcmp(at, id, length) == 0;
         }
-        if (!known) {
-            snprintf(problem, size, "on: '%.*s' is no finding of a watch (nmtwatch explain)",
-                     length < 60 ? (int)length : 60, at);
-            return false;
-        }
+        if (!known)
+            return text_error(problem, size,
+                              "on: '%.*s' is no finding of a watch (nmtwatch explain)",
+                              length < 60 ? (int)length : 60, at);
     }
     return true;
 }
@@ -260,20 +240,14 @@ static bool section_value_good(const struct observe_section *section, const char
     enum observe_mode mode;
     struct target_match match;
     char why[200];
-    if (strcmp(key, "what") == 0 && !observe_mode_by_name(section->what, &mode)) {
-        snprintf(problem, size,
-                 "what: '%s' is none of cpu, classes, alloc, rss, jmethodids, methods",
-                 section->what);
-        return false;
-    }
-    if (strcmp(key, "for") == 0 && section->for_ms > SECTION_FOR_MAX_MS) {
-        snprintf(problem, size, "for: at most 10m");
-        return false;
-    }
-    if (strcmp(key, "match") == 0 && !target_match_parse(&match, section->match, why, sizeof why)) {
-        snprintf(problem, size, "match: %s", why);
-        return false;
-    }
+    if (strcmp(key, "what") == 0 && !observe_mode_by_name(section->what, &mode))
+        return text_error(problem, size,
+                          "what: '%s' is none of cpu, classes, alloc, rss, jmethodids, methods",
+                          section->what);
+    if (strcmp(key, "for") == 0 && section->for_ms > SECTION_FOR_MAX_MS)
+        return text_error(problem, size, "for: at most 10m");
+    if (strcmp(key, "match") == 0 && !target_match_parse(&match, section->match, why, sizeof why))
+        return text_error(problem, size, "match: %s", why);
     return strcmp(key, "on") != 0 || findings_exist(section, problem, size);
 }
 
@@ -283,10 +257,9 @@ static struct observe_section *section_of(struct serve_options *options, const c
 {
     char ignored[8];
     struct receiver_options receiver; /* the same rules for a name */
-    for (int i = 0; i < options->section_count; i++) {
+    for (int i = 0; i < options->section_count; i++)
         if (strcmp(options->sections[i].name, name) == 0)
             return &options->sections[i];
-    }
     if (options->section_count == OBSERVE_SECTIONS_MAX) {
         snprintf(problem, size, "[observe %.40s]: there is room for %d sections", name,
                  OBSERVE_SECTIONS_MAX);
@@ -301,10 +274,9 @@ static struct observe_section *section_of(struct serve_options *options, const c
     struct observe_section *section = &options->sections[options->section_count++];
     memset(section, 0, sizeof *section);
     snprintf(section->name, sizeof section->name, "%s", name);
-    for (size_t i = 0; i < sizeof section_rows / sizeof *section_rows; i++) {
+    for (size_t i = 0; i < sizeof section_rows / sizeof *section_rows; i++)
         if (section_rows[i].initial[0] != '\0')
             take_row(section, &section_rows[i], section_rows[i].initial, ignored, sizeof ignored);
-    }
     return section;
 }
 
@@ -318,7 +290,7 @@ bool serve_options_take_section(struct serve_options *options, const char *name,
                    section_value_good(section, key, problem, size);
     }
     if (section != NULL)
-        snprintf(problem, size, "unknown key '%.60s' in [observe %s]", key, name);
+        return text_error(problem, size, "unknown key '%.60s' in [observe %s]", key, name);
     return false;
 }
 
@@ -364,10 +336,9 @@ const char *serve_options_contradiction(const struct serve_options *options)
     int count = serve_options_receivers(options, receivers);
     if (count > 0 && options->state[0] == '\0')
         return "receivers of alerts need a state folder: a restart has to know what is up";
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (receivers[i].url[0] == '\0')
             return "a [receiver] has no url";
-    }
     return sections_contradiction(options);
 }
 
@@ -384,10 +355,8 @@ bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char
     long port =
         colon != NULL && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10) : -1;
     memset(address, 0, sizeof *address);
-    if (port < 0 || port > 65535 || *end != '\0' || (size_t)(colon - text) >= sizeof host) {
-        snprintf(error, size, "'%.60s' is no ADDRESS:PORT, as 127.0.0.1:9779", text);
-        return false;
-    }
+    if (port < 0 || port > 65535 || *end != '\0' || (size_t)(colon - text) >= sizeof host)
+        return text_error(error, size, "'%.60s' is no ADDRESS:PORT, as 127.0.0.1:9779", text);
     snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
     size_t length = strlen(host);
     if (length >= 2 && host[0] == '[' && host[length - 1] == ']') {
@@ -404,8 +373,7 @@ bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char
                                      &v4->sin_addr) == 1)
             return true;
     }
-    snprintf(error, size, "'%.60s' is no numeric address", host);
-    return false;
+    return text_error(error, size, "'%.60s' is no numeric address", host);
 }
 
 bool serve_listen_is_loopback(const struct sockaddr_storage *address)

@@ -1,14 +1,11 @@
-/*
- * serve_options: the settings of `nmtwatch serve`, by the sections [serve], [receiver NAME] and
+/* serve_options: the settings of `nmtwatch serve`, by the sections [serve], [receiver NAME] and
  * [observe NAME] of a configuration and by its options. The keys are rows of serve_options.def; docs/serve.md describes
  * them.
  *
- * Setup context, and again at a reload.
- */
-#ifndef NMTWATCH_SERVE_SERVE_OPTIONS_H
-#define NMTWATCH_SERVE_SERVE_OPTIONS_H
+ * Setup context, and again at a reload. */
+#pragma once
 
-#include "nmtwatch/alert/receiver.h"
+#include "nmtwatch/alert/delivery.h"
 #include "nmtwatch/serve/target_rules.h"
 #include "nmtwatch/watch/watch_options.h"
 #include "nmtwatch/watch/watcher.h"
@@ -31,9 +28,7 @@ struct observe_section {
 
 struct serve_options {
     char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */
-    int64_t discover_ms;
-    int64_t min_age_ms;
-    int64_t discover_per_user_ms;
+    int64_t discover_ms, min_age_ms, discover_per_user_ms;
     int64_t max_targets, max_targets_per_user;
     int64_t reply_memory_bytes, reply_memory_per_user_bytes;
     struct target_rules rules;
@@ -102,5 +97,3 @@ struct sockaddr_storage;
 bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char *error,
                         size_t size);
 bool serve_listen_is_loopback(const struct sockaddr_storage *address);
-
-#endif

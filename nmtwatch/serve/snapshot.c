@@ -12,10 +12,9 @@ bool sparkline_due(const struct sparkline *spark, int64_t ms)
 static void halve(struct sparkline *spark)
 {
     int kept = 0;
-    for (int i = 0; i < spark->count; i += 2, kept++) {
+    for (int i = 0; i < spark->count; i += 2, kept++)
         for (int series = 0; series < SPARK_COUNT; series++)
             spark->value[series][kept] = spark->value[series][i];
-    }
     spark->count = kept;
     spark->step_ms *= 2;
 }

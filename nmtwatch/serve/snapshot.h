@@ -1,5 +1,4 @@
-/*
- * snapshot: what `serve` knows of all its targets at one moment, for those who read it over HTTP.
+/* snapshot: what `serve` knows of all its targets at one moment, for those who read it over HTTP.
  *
  *   loop:    snapshot_create -> fill -> board_publish
  *   others:  board_take -> read -> snapshot_release
@@ -9,10 +8,8 @@
  * of a pointer.
  *
  * About 4 KB a target. Plain data inside; texts are what the JVMs say of themselves and have to be
- * escaped where they go.
- */
-#ifndef NMTWATCH_SERVE_SNAPSHOT_H
-#define NMTWATCH_SERVE_SNAPSHOT_H
+ * escaped where they go. */
+#pragma once
 
 #include "nmtwatch/serve/target_rules.h"
 #include "nmtwatch/watch/watcher.h"
@@ -22,13 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * sparkline: the shape of a few series over the whole life of a watch, in constant memory.
+/* sparkline: the shape of a few series over the whole life of a watch, in constant memory.
  *
  * Up to SPARK_POINTS points at equal distances. When they are full every other one goes and the
  * distance doubles: a minute is shown by the second, a week by the quarter of an hour. Missing is
- * SPARK_MISSING, not zero. Plain data, copy freely; any thread that owns it.
- */
+ * SPARK_MISSING, not zero. Plain data, copy freely; any thread that owns it. */
 #define SPARK_POINTS   96
 #define SPARK_FIRST_MS 2000
 #define SPARK_MISSING  (-1.0F)
@@ -73,11 +68,7 @@ struct top_view {
 };
 
 struct target_view {
-    char label[TARGET_LABEL_MAX];
-    char main[EVENT_NAME_MAX];
-    char jdk[64];
-    char user[64];
-    char cgroup[128];
+    char label[TARGET_LABEL_MAX], main[EVENT_NAME_MAX], jdk[64], user[64], cgroup[128];
     char nmt_level[16];
     char recording[128]; /* file within the folder of recordings; "" none */
     int64_t pid;
@@ -86,8 +77,7 @@ struct target_view {
     bool up;               /* it answers */
     struct sample latest;
     struct watcher_counts counts;
-    bool warm;
-    bool have_rates;
+    bool warm, have_rates;
     double load_per_s, unload_per_s;
     struct verdict_view internal, class_metaspace;
     int active_alerts;
@@ -95,8 +85,7 @@ struct target_view {
     int64_t raised[SEVERITY_CRITICAL + 1]; /* alerts since serve knows it */
     struct sparkline spark;
     char note[256]; /* the newest; "" none */
-    int first_finding, finding_count;
-    int first_family, family_count;
+    int first_finding, finding_count, first_family, family_count;
     struct top_view loaders, methods; /* by type, by family */
 };
 
@@ -116,8 +105,7 @@ struct family_view {
 struct observation_view {
     int target;
     char file[128]; /* within the folder of results */
-    char section[32];
-    char what[16];
+    char section[32], what[16];
     char sentence[300]; /* what was seen; raw */
     int64_t unix_ms;
     uint32_t about; /* findings that its section is for: 1 << kind */
@@ -134,17 +122,14 @@ enum observe_refusal {
 
 /* serve itself. */
 struct own_view {
-    int64_t started_unix_ms;
-    int64_t cpu_us, children_cpu_us, rss_bytes, open_fds;
+    int64_t started_unix_ms, cpu_us, children_cpu_us, rss_bytes, open_fds;
     int processes, unreadable, refused;
-    int64_t scans, scan_cpu_us;
-    int64_t targets_seen;
+    int64_t scans, scan_cpu_us, targets_seen;
     int over_limit;    /* JVMs that found no room */
     int64_t postponed; /* examinations of processes whose user had used up his time */
     int64_t reply_bytes, replies_refused;
     int64_t displaced; /* connections */
-    int64_t recording_bytes, recording_errors;
-    int64_t state_errors;
+    int64_t recording_bytes, recording_errors, state_errors;
     bool notifying;
     int64_t notified, notify_failed;
     bool delivering;
@@ -162,8 +147,7 @@ struct own_view {
 
 struct snapshot {
     atomic_int references;
-    int64_t number;
-    int64_t unix_ms;
+    int64_t number, unix_ms;
     struct own_view own;
     int target_count;
     struct target_view *targets; /* by label */
@@ -192,5 +176,3 @@ void board_publish(struct board *board, struct snapshot *snapshot);
 /* A reference to the newest; NULL before the first. Any thread. */
 struct snapshot *board_take(struct board *board);
 void board_destroy(struct board *board);
-
-#endif

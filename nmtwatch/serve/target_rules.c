@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NAME_MAX_BYTES 128
 #define VALUE_MAX      512
@@ -23,27 +21,23 @@ static bool add(struct target_rule *list, int *count, const char *text, char *er
                                                   [FACT_USER] = "user:",
                                                   [FACT_CGROUP] = "cgroup:",
                                                   [FACT_LABEL] = "label:"};
-    if (*count == TARGET_RULES_MAX) {
-        snprintf(error, size, "more than %d rules", TARGET_RULES_MAX);
-        return false;
-    }
+    if (*count == TARGET_RULES_MAX)
+        return text_error(error, size, "more than %d rules", TARGET_RULES_MAX);
     for (int fact = 0; fact < FACT_COUNT; fact++) {
         size_t length = strlen(kinds[fact]);
         const char *pattern = text + length;
         if (strncmp(text, kinds[fact], length) != 0)
             continue;
-        if (pattern[0] == '\0' || strlen(pattern) >= sizeof list->pattern) {
-            snprintf(error, size, "'%.60s': a pattern of 1 to %zu bytes is needed", text,
-                     sizeof list->pattern - 1);
-            return false;
-        }
+        if (pattern[0] == '\0' || strlen(pattern) >= sizeof list->pattern)
+            return text_error(error, size, "'%.60s': a pattern of 1 to %zu bytes is needed", text,
+                              sizeof list->pattern - 1);
         list[*count].fact = (enum target_fact)fact;
         snprintf(list[*count].pattern, sizeof list->pattern, "%s", pattern);
         ++*count;
         return true;
     }
-    snprintf(error, size, "'%.60s': main:, user:, cgroup: or label:PATTERN is needed", text);
-    return false;
+    return text_error(error, size, "'%.60s': main:, user:, cgroup: or label:PATTERN is needed",
+                      text);
 }
 
 bool target_rules_include(struct target_rules *rules, const char *text, char *error, size_t size)
@@ -62,10 +56,9 @@ static bool is_name(const char *name, size_t length)
     if ((length > 4 && strncmp(name, "env:", 4) == 0) ||
         (length > 5 && strncmp(name, "prop:", 5) == 0))
         return length < NAME_MAX_BYTES;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
             return true;
-    }
     return false;
 }
 
@@ -76,13 +69,12 @@ static bool check_names(const char *names, size_t length, char *error, size_t si
     while (names <= end) {
         const char *bar = memchr(names, '|', (size_t)(end - names));
         size_t name_length = (size_t)((bar != NULL ? bar : end) - names);
-        if (!is_name(names, name_length)) {
-            snprintf(error, size,
-                     "'%.*s' is none of main, user, uid, cgroup, cgroup_path, jdk, env:NAME, "
-                     "prop:NAME",
-                     (int)(name_length < 60 ? name_length : 60), names);
-            return false;
-        }
+        if (!is_name(names, name_length))
+            return text_error(
+                error, size,
+                "'%.*s' is none of main, user, uid, cgroup, cgroup_path, jdk, env:NAME, "
+                "prop:NAME",
+                (int)(name_length < 60 ? name_length : 60), names);
         names += name_length + 1;
     }
     return true;
@@ -90,16 +82,13 @@ static bool check_names(const char *names, size_t length, char *error, size_t si
 
 bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof rules->template) {
-        snprintf(error, size, "a template of 1 to %zu bytes is needed", sizeof rules->template - 1);
-        return false;
-    }
+    if (text[0] == '\0' || strlen(text) >= sizeof rules->template)
+        return text_error(error, size, "a template of 1 to %zu bytes is needed",
+                          sizeof rules->template - 1);
     for (const char *at = text; (at = strstr(at, "%{")) != NULL;) {
         const char *end = strchr(at, '}');
-        if (end == NULL) {
-            snprintf(error, size, "'%.60s' has no }", at);
-            return false;
-        }
+        if (end == NULL)
+            return text_error(error, size, "'%.60s' has no }", at);
         if (!check_names(at + 2, (size_t)(end - at) - 2, error, size))
             return false;
         at = end;
@@ -147,10 +136,9 @@ static bool matches(const struct target_rules *rules, const struct target_rule *
 static bool any_matches(const struct target_rules *rules, const struct target_rule *list, int count,
                         const struct target_facts *facts)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (matches(rules, &list[i], facts))
             return true;
-    }
     return false;
 }
 
@@ -165,8 +153,7 @@ static void value_of(const struct target_facts *facts, const char *name, char *o
 {
     const char *last = strrchr(facts->cgroup, '/');
     const struct {
-        const char *name;
-        const char *value;
+        const char *name, *value;
     } plain[] = {
         {"user", facts->user},
         {"uid", facts->uid},
@@ -179,10 +166,9 @@ static void value_of(const struct target_facts *facts, const char *name, char *o
         target_main_name(facts->main, out, size);
         return;
     }
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].name, name) == 0)
             snprintf(out, size, "%s", plain[i].value);
-    }
     bool property = strncmp(name, "prop:", 5) == 0;
     if ((property || strncmp(name, "env:", 4) == 0) &&
         !facts->look_up(facts->context, property, name + (property ? 5 : 4), out, size))
@@ -275,12 +261,11 @@ static bool take_term(struct target_term *term, const char *text, size_t length,
         if (take_value(term, text + key, length - key))
             return true;
     }
-    snprintf(
+    return text_error(
         error, size,
         "'%.*s': expected main=, user=, cgroup=, host=, env:NAME= or prop:NAME=PATTERN of 1 to "
         "%zu bytes, or pid=NUMBER",
         length < 60 ? (int)length : 60, text, sizeof term->rule.pattern - 1);
-    return false;
 }
 
 bool target_match_parse(struct target_match *match, const char *text, char *error, size_t size)
@@ -289,10 +274,8 @@ bool target_match_parse(struct target_match *match, const char *text, char *erro
     *match = (struct target_match){0};
     for (;;) {
         size_t length = strcspn(text, ",;");
-        if (match->count == TARGET_TERMS_MAX) {
-            snprintf(error, size, "more than %d terms", TARGET_TERMS_MAX);
-            return false;
-        }
+        if (match->count == TARGET_TERMS_MAX)
+            return text_error(error, size, "more than %d terms", TARGET_TERMS_MAX);
         struct target_term *term = &match->term[match->count];
         if (!take_term(term, text, length, error, size))
             return false;

@@ -1,5 +1,4 @@
-/*
- * target_rules: which JVMs are watched, and what they are called.
+/* target_rules: which JVMs are watched, and what they are called.
  *
  *   include = main:com.example.*        watched when one include matches, or there is none ...
  *   exclude = user:jenkins              ... and no exclude does
@@ -18,10 +17,8 @@
  *
  * The user comes first by default: no name that a JVM can choose is then another user's.
  * A label never holds a pid: one process after the other is the same target. Pure: the facts come
- * from the caller. Any thread.
- */
-#ifndef NMTWATCH_SERVE_TARGET_RULES_H
-#define NMTWATCH_SERVE_TARGET_RULES_H
+ * from the caller. Any thread. */
+#pragma once
 
 #include "nmtwatch/alert/message.h"
 
@@ -52,8 +49,7 @@ bool target_rules_template(struct target_rules *rules, const char *text, char *e
 /* What is known of a JVM. Texts may be empty, never NULL. */
 struct target_facts {
     const char *main; /* as the JVM publishes it: class or path of a jar */
-    const char *user;
-    const char *uid;
+    const char *user, *uid;
     const char *cgroup; /* whole path */
     const char *jdk;
     /* A variable (property false) or a property; false when there is none. */
@@ -65,15 +61,13 @@ bool target_rules_watch(const struct target_rules *rules, const struct target_fa
 /* Never empty: "jvm" when nothing is known. */
 void target_rules_label(const struct target_rules *rules, const struct target_facts *facts,
                         char label[static TARGET_LABEL_MAX]);
-/*
- * target_match: which JVMs of a host are meant on a command line, by the same facts and patterns.
+/* target_match: which JVMs of a host are meant on a command line, by the same facts and patterns.
  *
  *   main=org.example.*,user=shop;env:STAGE=test;pid=4711
  *
  * Rules are separated by ';' and one of them has to fit; the terms of a rule are separated by ','
  * and all of them have to. main, user, cgroup: as in an include; env:NAME, prop:NAME: as in a
- * template, which a JVM without it does not fit; host: the name of this host; pid: exactly.
- */
+ * template, which a JVM without it does not fit; host: the name of this host; pid: exactly. */
 #define TARGET_TERMS_MAX 32
 
 struct target_match {
@@ -95,5 +89,3 @@ bool target_match_fits(const struct target_match *match, const struct target_fac
 
 /* The short form of a main class: "/opt/app/orders-1.2.jar" -> "orders-1.2". */
 void target_main_name(const char *main_text, char *out, size_t size);
-
-#endif

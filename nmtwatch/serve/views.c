@@ -10,8 +10,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define SPARK_WIDTH  110.0
 #define SPARK_HEIGHT 24.0
@@ -153,12 +151,10 @@ static void add_target(struct page *page, const struct target_view *target, int 
 
 static void add_targets(struct page *page, const struct snapshot *snapshot)
 {
-    static const char *const HEADS[] = {"Target",    "#Resident",          "#NMT committed",
-                                        "#Internal", "#Class + Metaspace", "#Classes",
-                                        NULL};
     page_heading(page, "Targets");
     if (snapshot->target_count > 0) {
-        page_table(page, HEADS);
+        page_table(page, "Target", "#Resident", "#NMT committed", "#Internal", "#Class + Metaspace",
+                   "#Classes");
         for (int i = 0; i < snapshot->target_count; i++)
             add_target(page, &snapshot->targets[i], i);
         return;
@@ -199,11 +195,10 @@ static void add_findings(struct page *page, const struct snapshot *snapshot)
 
 static void add_observations(struct page *page, const struct snapshot *snapshot)
 {
-    static const char *const HEADS[] = {"Target", "What", "Seen", "Result", NULL};
     if (snapshot->observation_count == 0)
         return;
     page_heading(page, "Observed from outside");
-    page_table(page, HEADS);
+    page_table(page, "Target", "What", "Seen", "Result");
     for (int i = 0; i < snapshot->observation_count; i++) {
         const struct observation_view *view = &snapshot->observations[i];
         char text[180];
@@ -254,7 +249,7 @@ static void begin(struct page *page, const struct snapshot *snapshot)
 {
     int found[SEVERITY_CRITICAL + 1] = {0}, down = 0, count = snapshot->target_count;
     enum severity worst = SEVERITY_INFO;
-    char title[256], not_up[64] = "", infos[32] = "", when[40];
+    char title[256], not_up[64] = "", infos[32] = "";
     for (int i = 0; i < snapshot->finding_count; i++) {
         enum severity severity = snapshot->findings[i].finding.severity;
         found[severity]++;
@@ -278,11 +273,7 @@ static void begin(struct page *page, const struct snapshot *snapshot)
     static const char *const words[] = {"ok", "warning", "critical"};
     page_begin(page, title, words[worst], worst);
     page_set_name(page, "nmtwatch: %d JVMs", count);
-    time_t second = (time_t)(snapshot->unix_ms / 1000);
-    struct tm utc;
-    gmtime_r(&second, &utc);
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    page_origin(page, "%s", when);
+    page_origin(page, "%s", units_utc(snapshot->unix_ms, "%Y-%m-%d %H:%M:%S UTC").text);
     page_runbooks(page, snapshot->own.runbooks);
     page_link(page, "reload every " VIEW_RELOAD_S " s", "/?reload=" VIEW_RELOAD_S);
     page_link(page, "do not reload", "/");

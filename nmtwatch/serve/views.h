@@ -1,9 +1,6 @@
-/*
- * views: a snapshot as what is served: the page, and JSON (docs/schema/serve-*.json).
- * Pure; any thread.
- */
-#ifndef NMTWATCH_SERVE_VIEWS_H
-#define NMTWATCH_SERVE_VIEWS_H
+/* views: a snapshot as what is served: the page, and JSON (docs/schema/serve-*.json).
+ * Pure; any thread. */
+#pragma once
 
 #include "nmtwatch/serve/snapshot.h"
 #include "reports/json/json_out.h"
@@ -21,13 +18,9 @@ bool view_page(const struct snapshot *snapshot, FILE *out);
 const char *view_targets_json(const struct snapshot *snapshot, struct json_out *out);
 const char *view_findings_json(const struct snapshot *snapshot, struct json_out *out);
 
-/*
- * metrics: a snapshot as families of metrics. Names that client_java has are client_java's; the
+/* metrics: a snapshot as families of metrics. Names that client_java has are client_java's; the
  * rest begins with nmtwatch_. The rules of `nmtwatch rules` are written for these names.
  *
  * Every series of a target carries target=LABEL; the pid stands in nmtwatch_target_info only, so
- * that a restarted JVM goes on in the same series. Pure; any thread.
- */
+ * that a restarted JVM goes on in the same series. Pure; any thread. */
 void metrics_write(const struct snapshot *snapshot, struct exposition *out);
-
-#endif

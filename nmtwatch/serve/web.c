@@ -2,17 +2,13 @@
 
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
-#include "nmtwatch/serve/callers.h"
 #include "nmtwatch/serve/views.h"
-#include "nmtwatch/serve/mhd.h"
 #include "reports/page/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -470,8 +466,8 @@ static bool key_is_private(FILE *file, const char *path, char *error, size_t err
     if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
         (status.st_mode & (S_IRWXO | S_IWGRP)) == 0)
         return true;
-    snprintf(error, error_size, "tls_key %s: others may read or change it: chmod 600", path);
-    return false;
+    return text_error(error, error_size, "tls_key %s: others may read or change it: chmod 600",
+                      path);
 }
 
 static char *read_pem(const char *path, bool key, char *error, size_t error_size)
@@ -556,7 +552,7 @@ static bool start_daemon(struct web *web, const struct sockaddr_storage *address
         flags, 0, NULL, NULL, on_request, web, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
         MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
-        /* Shared out among the threads; callers.h keeps to fewer. */
+        /* Shared out among the threads; callers.c keeps to fewer. */
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(THREADS * (web->connections + CALLERS_ENDING)),
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, web, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX_BYTES,

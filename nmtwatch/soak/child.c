@@ -1,6 +1,5 @@
-#include "nmtwatch/soak/child.h"
+#include "nmtwatch/soak/soak_run.h"
 
-#include "analyzers/model/texts.h"
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/process/messages.h"
@@ -11,9 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +21,7 @@
     64 /* of a chain of parents: a table that is read while it changes may hold circles */
 
 struct process {
-    pid_t pid;
-    pid_t parent;
+    pid_t pid, parent;
     bool ended;
 };
 
@@ -217,10 +213,9 @@ static void reap(struct child *child)
 static void reap_orphans(struct child *child, const struct descendants *family)
 {
     for (int i = 0; i < family->orphan_count; i++) {
-        for (int j = 0; j < child->orphan_count; j++) {
+        for (int j = 0; j < child->orphan_count; j++)
             if (family->orphan[i] == child->orphans[j])
                 waitpid(family->orphan[i], NULL, WNOHANG);
-        }
     }
     child->orphan_count = family->orphan_count;
     memcpy(child->orphans, family->orphan, (size_t)family->orphan_count * sizeof child->orphans[0]);

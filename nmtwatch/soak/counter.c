@@ -1,14 +1,11 @@
-#include "nmtwatch/soak/counter.h"
+#include "nmtwatch/soak/soak_run.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +13,7 @@
 
 struct counter {
     char *command;
-    int64_t interval_ms;
-    int64_t next_ms;
+    int64_t interval_ms, next_ms;
     pid_t pid; /* 0: not running */
     int fd;    /* its standard output; -1: at its end */
     int64_t since_ms;

@@ -5,7 +5,6 @@
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "nmtwatch/record/recording.h"
@@ -13,10 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -213,10 +209,9 @@ static void scan(struct soak_run *run, struct descendants *family)
 
 static void pass_signals(const struct child *child)
 {
-    for (int number; (number = signals_to_pass()) != 0;) {
+    for (int number; (number = signals_to_pass()) != 0;)
         if (child->pid > 0)
             child_signal(child, number);
-    }
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -294,10 +289,9 @@ static void end_command(struct soak_run *run)
 
 static bool is_certain(const struct soak_run *run)
 {
-    for (int i = 0; i < run->jvm_count; i++) {
+    for (int i = 0; i < run->jvm_count; i++)
         if (trial_has_failed(run->jvms[i].trial))
             return true;
-    }
     return false;
 }
 
@@ -450,11 +444,10 @@ static void sum_up(struct soak_outcome *outcome)
     summary->reason = outcome->reason;
     summary->death = outcome->death;
     summary->chief = -1;
-    for (int i = 0; i < outcome->count; i++) {
+    for (int i = 0; i < outcome->count; i++)
         if (summary->chief < 0 ||
             speaks_before(outcome->results[i], outcome->results[summary->chief]))
             summary->chief = i;
-    }
     summary->answer =
         summary->chief < 0 ? SOAK_UNDECIDED : outcome->results[summary->chief]->answer;
     if (summary->answer == SOAK_PASS && outcome->reason[0] != '\0')
@@ -599,17 +592,15 @@ static bool take_unit(char *amount, struct budget *budget, double *per_h)
 static bool parse_item(char *item, struct budget *budget, char *error, size_t error_size)
 {
     char why[200], *equals = strchr(item, '=');
-    if (equals == NULL || equals == item) {
-        snprintf(error, error_size, "'%s' is not KEY=AMOUNT, such as internal=5MB/h",
-                 escape_name(item).text);
-        return false;
-    }
+    if (equals == NULL || equals == item)
+        return text_error(error, error_size, "'%s' is not KEY=AMOUNT, such as internal=5MB/h",
+                          escape_name(item).text);
     budget->series = soak_series_from_key(span_of(item, (size_t)(equals - item)));
     if (budget->series == SOAK_SERIES_COUNT) {
         *equals = '\0';
         list_keys(why, sizeof why);
-        snprintf(error, error_size, "there is no series '%s': %s", escape_name(item).text, why);
-        return false;
+        return text_error(error, error_size, "there is no series '%s': %s", escape_name(item).text,
+                          why);
     }
     snprintf(budget->text, sizeof budget->text, "%s", equals + 1);
     char *amount = equals + 1;
@@ -618,18 +609,15 @@ static bool parse_item(char *item, struct budget *budget, char *error, size_t er
     budget->kind = growth ? BUDGET_GROWTH : BUDGET_HEIGHT;
     double per_h;
     int64_t number;
-    if (!take_unit(amount, budget, &per_h)) {
-        snprintf(error, error_size, "'%s': a rate is /s, /min, /h, /d or /iteration",
-                 escape_name(budget->text).text);
-        return false;
-    }
+    if (!take_unit(amount, budget, &per_h))
+        return text_error(error, error_size, "'%s': a rate is /s, /min, /h, /d or /iteration",
+                          escape_name(budget->text).text);
     bool count = soak_series_unit(budget->series) == SOAK_UNIT_COUNT;
     if (!units_parse_bytes(amount, &number, why, sizeof why) ||
-        (count && strspn(amount, "0123456789") != strlen(amount))) {
-        snprintf(error, error_size, "'%s': expected %s", escape_name(budget->text).text,
-                 count ? "a whole number, such as 100/h" : "a size, such as 5MB/h, 2GB or +20MB");
-        return false;
-    }
+        (count && strspn(amount, "0123456789") != strlen(amount)))
+        return text_error(error, error_size, "'%s': expected %s", escape_name(budget->text).text,
+                          count ? "a whole number, such as 100/h"
+                                : "a size, such as 5MB/h, 2GB or +20MB");
     budget->amount = (double)number * per_h;
     return true;
 }
@@ -640,28 +628,23 @@ bool budget_text_parse(const char *text, struct budgets *budgets, char *error, s
         char item[ITEM_MAX];
         size_t length = strcspn(at, ",");
         snprintf(item, sizeof item, "%.*s", (int)length, at);
-        if (length >= sizeof item) {
-            snprintf(error, error_size, "'%s...' is too long for a budget", item);
-            return false;
-        }
+        if (length >= sizeof item)
+            return text_error(error, error_size, "'%s...' is too long for a budget", item);
         struct budget budget = {0};
         if (!parse_item(item, &budget, error, error_size))
             return false;
-        if (budgets->count == BUDGETS_MAX) {
-            snprintf(error, error_size, "more than %d budgets", BUDGETS_MAX);
-            return false;
-        }
+        if (budgets->count == BUDGETS_MAX)
+            return text_error(error, error_size, "more than %d budgets", BUDGETS_MAX);
         int same = 0;
         for (int i = 0; i < budgets->count; i++) {
             const struct budget *other = &budgets->budget[i];
             if (other->series == budget.series && other->kind == budget.kind)
                 same++;
         }
-        if (same > 0) {
-            snprintf(error, error_size, "'%s' is the second budget of its kind for that series",
-                     escape_name(budget.text).text);
-            return false;
-        }
+        if (same > 0)
+            return text_error(error, error_size,
+                              "'%s' is the second budget of its kind for that series",
+                              escape_name(budget.text).text);
         budgets->budget[budgets->count++] = budget;
         at += length;
         if (*at == '\0')

@@ -1,13 +1,11 @@
-#include "nmtwatch/top/detail.h"
+#include "nmtwatch/top/top.h"
 
 #include "nmtwatch/process/clock.h"
-#include "nmtwatch/top/rows.h"
 #include "reports/page/page.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BAR_COLUMNS 48
 #define BAR_BEHIND  66 /* columns in front of it */
@@ -108,8 +106,6 @@ static void bar(const struct category *category, int64_t most_bytes, int columns
 
 static void add_memory(struct page *page, const struct member *member, int columns, bool utf8)
 {
-    static const char *const HEADS[] = {"category",  "#committed", "#since the start",
-                                        "#reserved", "",           NULL};
     const struct sample *latest = watcher_latest(member->watcher);
     struct category categories[NMT_CATEGORY_COUNT];
     char text[160], at[16];
@@ -134,7 +130,7 @@ static void add_memory(struct page *page, const struct member *member, int colum
     int count = take_categories(&member->first, latest, categories);
     clock_text(member->wall_start_ms + member->first_ms, at, sizeof at);
     page_text(page, "Native memory by category; the start is %s, b begins anew.", at);
-    page_table(page, HEADS);
+    page_table(page, "category", "#committed", "#since the start", "#reserved", "");
     for (int i = 0; i < count; i++) {
         char shape[BAR_COLUMNS * 3 + 8];
         bar(&categories[i], categories[0].committed_bytes, room < BAR_COLUMNS ? room : BAR_COLUMNS,
@@ -206,8 +202,6 @@ static void add_findings(struct page *page, const struct member *member,
 static void add_classes(struct page *page, const struct member *member,
                         const struct judge_view *view)
 {
-    static const char *const HEADS[] = {"family",    "#loaded",     "#a second",
-                                        "#unloaded", "#unloaded/s", NULL};
     const struct sample *latest = watcher_latest(member->watcher);
     double seconds = (double)(member->names_ms - member->names_from_ms) / 1000;
     int64_t loaded, unloaded;
@@ -227,7 +221,7 @@ static void add_classes(struct page *page, const struct member *member,
         page_text(page, "Families; rates are those of the %s up to %s.",
                   units_duration(member->names_ms - member->names_from_ms).text, at);
     }
-    page_table(page, HEADS);
+    page_table(page, "family", "#loaded", "#a second", "#unloaded", "#unloaded/s");
     for (int i = 0; i <= FAMILY_COUNT; i++) {
         const struct family_count *family = &member->families[i];
         const struct family *row = family_at((size_t)i);
@@ -246,11 +240,10 @@ static void add_classes(struct page *page, const struct member *member,
 static void add_top(struct page *page, const char *heading, const char *name,
                     const struct top_view *top)
 {
-    const char *const heads[] = {name, "#number", NULL};
     if (!top->have)
         return;
     page_heading(page, heading);
-    page_table(page, heads);
+    page_table(page, name, "#number");
     for (int i = 0; i < top->count; i++)
         page_row(page, top->rows[i].name, units_count(top->rows[i].number).text);
     if (top->others > 0)

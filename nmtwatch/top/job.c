@@ -1,4 +1,4 @@
-#include "nmtwatch/top/job.h"
+#include "nmtwatch/top/top.h"
 
 #include "nmtwatch/process/clock.h"
 
@@ -6,9 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,10 +93,9 @@ bool job_begin(struct job *job, const char *title, const char *const *words, cha
     snprintf(job->title, sizeof job->title, "%s", title);
     for (; words[count - 1] != NULL && count <= JOB_WORDS_MAX; count++) {
         bool result = strcmp(words[count - 1], "%r") == 0;
-        if (result && !make_result(job)) {
-            snprintf(error, size, "no folder for the result below /tmp: %s", strerror(errno));
-            return false;
-        }
+        if (result && !make_result(job))
+            return text_error(error, size, "no folder for the result below /tmp: %s",
+                              strerror(errno));
         argv[count] = result ? job->result : (char *)words[count - 1];
     }
     argv[count] = NULL;
@@ -117,8 +114,7 @@ bool job_begin(struct job *job, const char *title, const char *const *words, cha
         close(ends[0]);
         forget_result(job);
         job->pid = 0;
-        snprintf(error, size, "no child process: %s", strerror(reason));
-        return false;
+        return text_error(error, size, "no child process: %s", strerror(reason));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     job->fd = ends[0];

@@ -7,9 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -155,11 +153,10 @@ void rows_layout(unsigned columns, enum top_column sort, int width, int widths[s
     }
     while (used > width) {
         int least = -1;
-        for (int i = 0; i < TOP_COLUMNS; i++) {
+        for (int i = 0; i < TOP_COLUMNS; i++)
             if (widths[i] > 0 && COLUMNS[i].kept > 0 && i != (int)sort &&
                 (least < 0 || COLUMNS[i].kept < COLUMNS[least].kept))
                 least = i;
-        }
         if (least < 0)
             break;
         used -= widths[least] + 1;
@@ -243,10 +240,9 @@ static void take_finding(struct top_row *row, const struct member *member, int a
                                                  JUDGE_MEMORY_EPISODES)
                            : 0;
     const struct finding *worst = NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (worst == NULL || alerts[i].finding.severity > worst->severity)
             worst = &alerts[i].finding;
-    }
     if (worst == NULL)
         return;
     int used =
@@ -323,10 +319,9 @@ static bool fits(const struct top_row *row, const char *filter)
     snprintf(pid, sizeof pid, "%" PRId64, row->pid);
     const char *const texts[] = {pid,          row->main,    row->jdk,           row->group,
                                  row->verdict, row->finding, row->member->label, row->member->user};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcasestr(texts[i], filter) != NULL)
             return true;
-    }
     return false;
 }
 
@@ -364,15 +359,9 @@ static int compare(const void *one, const void *other, void *context)
 
 static struct top_row *add(struct top_rows *rows)
 {
-    if (rows->count == rows->capacity) {
-        int capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
-        struct top_row *row = reallocarray(rows->row, (size_t)capacity, sizeof *row);
-        if (row == NULL)
-            return NULL;
-        rows->row = row;
-        rows->capacity = capacity;
-    }
-    return &rows->row[rows->count++];
+    return array_room(&rows->row, &rows->capacity, (size_t)rows->count + 1, sizeof *rows->row)
+               ? &rows->row[rows->count++]
+               : NULL;
 }
 
 static void add_up(double *sum, double value)
@@ -444,10 +433,9 @@ bool rows_make(struct top_rows *rows, const struct watching *watching,
 
 int rows_find(const struct top_rows *rows, int64_t pid)
 {
-    for (int i = 0; i < rows->count; i++) {
+    for (int i = 0; i < rows->count; i++)
         if (rows->row[i].member != NULL && rows->row[i].pid == pid)
             return i;
-    }
     return -1;
 }
 

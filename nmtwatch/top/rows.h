@@ -1,14 +1,11 @@
-/*
- * rows: what the list of `top` shows, made anew from the members of the fleet for each refresh: a row
+/* rows: what the list of `top` shows, made anew from the members of the fleet for each refresh: a row
  * for a JVM, and in the tree one for each container in front of its JVMs.
  *
  *   rows_make -> rows_find, rows_cell, rows_layout ... -> rows_free
  *
  * Texts are what the JVMs say of themselves: the screen escapes them. Reads members, changes nothing.
- * One thread.
- */
-#ifndef NMTWATCH_TOP_ROWS_H
-#define NMTWATCH_TOP_ROWS_H
+ * One thread. */
+#pragma once
 
 #include "nmtwatch/serve/member.h"
 
@@ -52,13 +49,13 @@ struct top_row {
 
 struct top_order {
     enum top_column sort;
-    bool reversed;
-    bool tree;
+    bool reversed, tree;
     const char *filter; /* "": all */
 };
 
 struct top_rows {
-    int count, capacity;
+    int count;
+    size_t capacity;
     struct top_row *row;
     int jvms, alerts;            /* in all, filtered out or not */
     double rss_bytes, nmt_bytes; /* of those JVMs */
@@ -88,5 +85,3 @@ void top_jdk(const char *jdk, char *out, size_t size);
 void top_container(const char *cgroup, char *out, size_t size);
 /* The container of a JVM by its control group, "" when it is in none. */
 void top_group(const struct member *member, char *out, size_t size);
-
-#endif

@@ -1,6 +1,7 @@
 #define NCURSES_WIDECHAR 1
 #include "nmtwatch/top/screen.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
@@ -68,26 +69,21 @@ static const char *terminal_name(void)
         return NULL;
     if (setupterm(name, STDOUT_FILENO, &error) == OK)
         return name;
-    for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++) {
+    for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++)
         if (strncmp(name, ALIKE[i].prefix, strlen(ALIKE[i].prefix)) == 0 &&
             (setupterm(ALIKE[i].instead, STDOUT_FILENO, &error) == OK ||
              built_in(ALIKE[i].instead)))
             return ALIKE[i].instead;
-    }
     return NULL;
 }
 
 bool screen_usable(char *why, size_t size)
 {
     const char *name = getenv("TERM");
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        snprintf(why, size, "standard input and output are no terminal");
-        return false;
-    }
-    if (terminal_name() == NULL) {
-        snprintf(why, size, "unknown terminal '%.40s' (TERM)", name != NULL ? name : "");
-        return false;
-    }
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return text_error(why, size, "standard input and output are no terminal");
+    if (terminal_name() == NULL)
+        return text_error(why, size, "unknown terminal '%.40s' (TERM)", name != NULL ? name : "");
     const char *move = tigetstr("cup");
     bool good = move != NULL && move != (char *)-1;
     del_curterm(cur_term);
@@ -118,10 +114,8 @@ bool screen_open(bool colour, char *why, size_t size)
     if (name != NULL)
         del_curterm(cur_term);
     screen.terminal = newterm(name, stdout, stdin);
-    if (screen.terminal == NULL) {
-        snprintf(why, size, "the terminal cannot be used");
-        return false;
-    }
+    if (screen.terminal == NULL)
+        return text_error(why, size, "the terminal cannot be used");
     screen.open = true;
     screen.cursor_row = -1;
     set_escdelay(25);
@@ -237,12 +231,11 @@ static int put_characters(int row, int column, int width, attr_t how, const char
     }
     shown[count] = L'\0';
     attrset(how);
-    if (screen.utf8) {
+    if (screen.utf8)
         mvaddnwstr(row, column, shown, (int)count);
-    } else {
+    else
         for (size_t i = 0; i < count; i++)
             mvaddch(row, column + (int)i, (chtype)shown[i]);
-    }
     return used;
 }
 
@@ -380,10 +373,9 @@ bool screen_read(struct screen_input *input)
         return is_hung_up();
     }
     if (kind == KEY_CODE_YES) {
-        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
             if (KEYS[i].curses == got)
                 input->key = KEYS[i].key;
-        }
         if (got == KEY_MOUSE)
             input->key = of_mouse(input);
         return true;

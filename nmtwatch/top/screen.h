@@ -1,15 +1,12 @@
-/*
- * screen: the terminal as a grid of cells, by ncurses; nothing else of nmtwatch knows of it.
+/* screen: the terminal as a grid of cells, by ncurses; nothing else of nmtwatch knows of it.
  *
  *   screen_usable -> screen_open -> (screen_begin -> screen_put ... -> screen_end | screen_read) ...
  *   -> screen_close
  *
  * Texts are UTF-8 of any origin: they are escaped here, cut to their width, and wide characters
  * take two cells. In a locale that is not UTF-8 what is not ASCII becomes '?'. One per process; one
- * thread. A signal handler must not call it.
- */
-#ifndef NMTWATCH_TOP_SCREEN_H
-#define NMTWATCH_TOP_SCREEN_H
+ * thread. A signal handler must not call it. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +71,3 @@ struct screen_input {
 };
 /* What is there already; never waits. False: nothing. */
 bool screen_read(struct screen_input *input);
-
-#endif

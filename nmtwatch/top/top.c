@@ -1,22 +1,17 @@
 #include "nmtwatch/top/top.h"
 
-#include "analyzers/model/texts.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/serve/fleet.h"
-#include "nmtwatch/top/detail.h"
-#include "nmtwatch/top/job.h"
 #include "nmtwatch/top/screen.h"
 #include "reports/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DRAW_MS     1000
@@ -169,10 +164,9 @@ static void pager_move(struct pager *pager, int key, int room)
 static struct member *member_of(const struct top *top, int64_t pid)
 {
     const struct watching *watching = fleet_watching(top->fleet);
-    for (int i = 0; i < watching->count; i++) {
+    for (int i = 0; i < watching->count; i++)
         if (!watching->jvms[i]->ended && watcher_target(watching->jvms[i]->watcher)->pid == pid)
             return watching->jvms[i]->owner;
-    }
     return NULL;
 }
 
@@ -728,15 +722,14 @@ static void on_page_key(struct top *top, int key)
 {
     bool back = key == SCREEN_ESCAPE || key == SCREEN_BACKSPACE || key == 'q' ||
                 (key == SCREEN_ENTER && top->view != VIEW_DETAIL);
-    if (top->view == VIEW_JOB && key == 'x') {
+    if (top->view == VIEW_JOB && key == 'x')
         job_stop(&top->job);
-    } else if (back && top->view == VIEW_HELP) {
+    else if (back && top->view == VIEW_HELP)
         show(top, top->before_help);
-    } else if (back) {
+    else if (back)
         show(top, VIEW_LIST);
-    } else if (top->view != VIEW_DETAIL || !on_jvm_key(top, key)) {
+    else if (top->view != VIEW_DETAIL || !on_jvm_key(top, key))
         pager_move(&top->pager, key, pager_room());
-    }
 }
 
 static void on_input(struct top *top, const struct screen_input *input)
@@ -820,10 +813,8 @@ int top_run(const struct top_options *options)
     raise_fd_limit();
     signals_catch(SIGNALS_END);
     top.fleet = fleet_create(&top.serve, NULL, NULL, &hooks);
-    if (top.fleet == NULL) {
-        print_error("nmtwatch top: out of memory\n");
-        return EXIT_IO;
-    }
+    if (top.fleet == NULL)
+        return print_failure(EXIT_IO, "nmtwatch top: out of memory\n");
     if (!screen_open(options->colour, why, sizeof why)) {
         print_error("nmtwatch top: %s\n", why);
         fleet_destroy(top.fleet);

@@ -1,31 +1,23 @@
 #include "nmtwatch/triage/live.h"
 
 #include "analyzers/model/memory_reply.h"
-#include "analyzers/parse/jcmd_reply.h"
-#include "analyzers/parse/proc_text.h"
 #include "analyzers/parse/redact.h"
 #include "analyzers/triage/facts_read.h"
-#include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/observe/observe_answer.h"
-#include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
-#include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watching.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,8 +107,7 @@ struct step {
     enum depth level;
     int first_jdk;
     enum expensive_command expensive;
-    const char *file;
-    const char *command;
+    const char *file, *command;
 };
 
 enum step_id {
@@ -145,8 +136,7 @@ struct asking {
     int64_t arenas;    /* of Metaspace; -1: not known */
     int texts;         /* kept so far: their number goes in front of the file's name */
     struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the load log, at two thirds of its time */
-    int mid_count;
-    int mid_load_log;
+    int mid_count, mid_load_log;
     struct triage_step *callers;   /* of an observation of class definitions; NULL: none yet */
     struct observe_child *outside; /* of growth outside of NMT; NULL: not now */
     struct triage_step *outside_step;
@@ -273,14 +263,12 @@ static bool affordable(struct asking *asking, const struct step *step, struct pa
     if (inputs->classes > 0 && predicted <= left)
         return true;
     if (predicted == PAUSE_UNKNOWN_US)
-        snprintf(record->note, sizeof record->note,
-                 "left out: the size of the heap, and so its pause, is not known");
-    else
-        snprintf(record->note, sizeof record->note,
-                 "left out: %" PRId64 " ms of pause predicted%s, %" PRId64 " ms left",
-                 predicted / 1000, pause_pressed(&inputs->pressure) ? " on a busy machine" : "",
-                 left / 1000);
-    return false;
+        return text_error(record->note, sizeof record->note,
+                          "left out: the size of the heap, and so its pause, is not known");
+    return text_error(record->note, sizeof record->note,
+                      "left out: %" PRId64 " ms of pause predicted%s, %" PRId64 " ms left",
+                      predicted / 1000,
+                      pause_pressed(&inputs->pressure) ? " on a busy machine" : "", left / 1000);
 }
 
 static enum failure_kind ask(struct asking *asking, const struct step *step,
@@ -429,10 +417,9 @@ static void keep_names(struct asking *asking, const struct names_event *names, i
     recorded_names(flow, names, ms);
     for (int i = 0; i < names->row_count; i++) {
         flow->late_loads[i] = names->rows[i].loads;
-        for (int k = 0; k < asking->mid_count; k++) {
+        for (int k = 0; k < asking->mid_count; k++)
             if (strcmp(asking->mid_rows[k].family, names->rows[i].family) == 0)
                 flow->late_loads[i] -= asking->mid_rows[k].loads;
-        }
     }
 }
 
@@ -565,10 +552,9 @@ static void keep_methods(struct jvm_facts *facts, const struct event *event)
     int64_t value;
     if (event->kind == EVENT_METHODS)
         methods_keep(&facts->methods, &event->methods);
-    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS && event->kind == EVENT_SAMPLE; i++) {
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS && event->kind == EVENT_SAMPLE; i++)
         if (sample_get(&event->sample, FIELDS[i], &value))
             sample_set(&facts->sample, FIELDS[i], value);
-    }
 }
 
 /* As `observe PID methods` prints it: what `analyze` reads again. */

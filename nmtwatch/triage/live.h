@@ -1,5 +1,4 @@
-/*
- * live: a triage of a running JVM: questions in order of their cost, a watch of its class loads in
+/* live: a triage of a running JVM: questions in order of their cost, a watch of its class loads in
  * between, the same questions again.
  *
  * Each answer is kept as a text in the folder and fed to the reader of saved texts
@@ -13,10 +12,8 @@
  *   live_run -> facts, triage, steps -> live_free
  *
  * Setup context; blocks for the time of the watch. SIGINT ends the watch early: what is there is
- * judged.
- */
-#ifndef NMTWATCH_TRIAGE_LIVE_H
-#define NMTWATCH_TRIAGE_LIVE_H
+ * judged. */
+#pragma once
 
 #include "analyzers/triage/facts.h"
 #include "analyzers/triage/triage.h"
@@ -57,5 +54,3 @@ struct live {
 enum failure_kind live_run(struct live *live, const struct target *target,
                            const struct live_options *options, struct failure *failure);
 void live_free(struct live *live);
-
-#endif

@@ -1,13 +1,10 @@
-/*
- * recorded: a recording of nmtwatch as a case for triage: its events go through the judge, as a
+/* recorded: a recording of nmtwatch as a case for triage: its events go through the judge, as a
  * replay feeds them, and what was known at the end is the facts.
  *
  *   recorded_read -> facts, alerts -> recorded_free
  *
- * Setup context; memory is bounded, whatever the length of the recording.
- */
-#ifndef NMTWATCH_TRIAGE_RECORDED_H
-#define NMTWATCH_TRIAGE_RECORDED_H
+ * Setup context; memory is bounded, whatever the length of the recording. */
+#pragma once
 
 #include "analyzers/triage/triage.h"
 
@@ -30,5 +27,3 @@ void recorded_free(struct recorded *recorded);
 void recorded_names(struct facts_names *flow, const struct names_event *event, int64_t ms);
 /* Whose code asks for classes, likewise. */
 void recorded_callers(struct jvm_facts *facts, const struct callers_event *event);
-
-#endif

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -25,12 +24,9 @@ static bool add_file(struct saved *saved, const char *path, const struct stat *s
         saved->dropped++;
         return true;
     }
-    struct saved_file *files =
-        realloc(saved->files, (size_t)(saved->count + 1) * sizeof *saved->files);
     char *own = strdup(path);
-    if (files != NULL)
-        saved->files = files;
-    if (files == NULL || own == NULL) {
+    if (own == NULL || !array_room(&saved->files, &saved->capacity, (size_t)saved->count + 1,
+                                   sizeof *saved->files)) {
         free(own);
         return false;
     }
@@ -85,10 +81,8 @@ bool saved_collect(struct saved *saved, char *const *paths, int count, char *err
         }
         bool ok = S_ISDIR(status.st_mode) ? add_folder(saved, paths[i], 0)
                                           : add_file(saved, paths[i], &status);
-        if (!ok) {
-            snprintf(error, error_size, "out of memory");
-            return false;
-        }
+        if (!ok)
+            return text_error(error, error_size, "out of memory");
     }
     if (saved->count > 0)
         qsort(saved->files, (size_t)saved->count, sizeof saved->files[0], as_taken);
@@ -177,11 +171,10 @@ static bool grow(const struct packer *packer, void *function, void *second, stru
         free(out);
         if (!last)
             continue;
-        snprintf(error, error_size, "%s",
-                 out == NULL          ? "out of memory"
-                 : outcome == DAMAGED ? "the packed data are damaged"
-                                      : "larger than is read");
-        return false;
+        return text_error(error, error_size, "%s",
+                          out == NULL          ? "out of memory"
+                          : outcome == DAMAGED ? "the packed data are damaged"
+                                               : "larger than is read");
     }
 }
 
@@ -195,11 +188,10 @@ bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size)
         void *function = library == NULL ? NULL : dlsym(library, packer->function);
         void *second =
             library == NULL || packer->second == NULL ? NULL : dlsym(library, packer->second);
-        if (function == NULL || (packer->second != NULL && second == NULL)) {
-            snprintf(error, error_size, "packed by %s, and %s cannot be loaded (package %s)",
-                     packer->name, packer->library, packer->package);
-            return false;
-        }
+        if (function == NULL || (packer->second != NULL && second == NULL))
+            return text_error(error, error_size,
+                              "packed by %s, and %s cannot be loaded (package %s)", packer->name,
+                              packer->library, packer->package);
         return grow(packer, function, second, text, max_bytes, error, error_size);
     }
     return true;
@@ -373,10 +365,8 @@ bool large_log_read(const char *path, struct facts_reader *reader, bool *any, ch
     oom_lines_begin(&lines);
     if (class_log)
         log = classlog_create(&options);
-    if (class_log && log == NULL) {
-        snprintf(error, error_size, "%s: out of memory", path);
-        return false;
-    }
+    if (class_log && log == NULL)
+        return text_error(error, error_size, "%s: out of memory", path);
     if (!log_feed_open(&feed, path)) {
         snprintf(error, error_size, "%s", feed.error);
         log_feed_close(&feed);

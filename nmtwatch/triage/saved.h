@@ -1,14 +1,11 @@
-/*
- * saved: files and folders that people saved, plain or gzipped, as texts.
+/* saved: files and folders that people saved, plain or gzipped, as texts.
  *
  *   saved_collect -> saved_read for each of paths -> saved_free
  *
  * Folders are walked (hidden entries left out, symbolic links not followed, SAVED_FILES_MAX files
  * at most), files come in the order of their last change, then of their names: the order in which
- * they were taken. Setup context.
- */
-#ifndef NMTWATCH_TRIAGE_SAVED_H
-#define NMTWATCH_TRIAGE_SAVED_H
+ * they were taken. Setup context. */
+#pragma once
 
 #include "analyzers/parse/span.h"
 #include "analyzers/triage/facts_read.h"
@@ -26,6 +23,7 @@ struct saved_file {
 
 struct saved {
     struct saved_file *files;
+    size_t capacity;
     int count;
     int dropped;     /* beyond SAVED_FILES_MAX */
     int passed_over; /* paths that are not there: reported on stderr */
@@ -43,8 +41,7 @@ bool saved_read(const char *path, struct span *text, const char **cut, char *err
 size_t saved_front(const char *path, char *front, size_t size);
 void saved_free(struct saved *saved);
 
-/*
- * unpack: a file packed by xz, zstd or bzip2, recognised by its first bytes. gzip is zlib's.
+/* unpack: a file packed by xz, zstd or bzip2, recognised by its first bytes. gzip is zlib's.
  *
  * The libraries are opened when such a file comes (liblzma5, libzstd1, libbz2-1.0), so that nmtwatch
  * needs none of them otherwise. Unpacked sizes are bounded. Setup context, one thread.
@@ -54,13 +51,11 @@ void saved_free(struct saved *saved);
  * with a sentence: no library, damaged, or larger than max_bytes; *text is as it was. */
 bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size);
 
-/*
- * large_log: a log of any size into a facts, in constant memory.
+/* large_log: a log of any size into a facts, in constant memory.
  *
  * Texts are read as a whole, because what stands around them is only known by all of their lines. A
  * log of more than LARGE_LOG_BYTES is read in blocks instead: class loads by analyzers/classlog, what
- * an application or a collector says of memory by oom_lines. Setup context.
- */
+ * an application or a collector says of memory by oom_lines. Setup context. */
 
 #define LARGE_LOG_BYTES (INT64_C(64) << 20) /* as CLEAN_TEXT_MAX */
 
@@ -69,5 +64,3 @@ bool large_log_is(const char *path);
 /* *any: something was recognised. False with a sentence; what was read until then counts. */
 bool large_log_read(const char *path, struct facts_reader *reader, bool *any, char *error,
                     size_t error_size);
-
-#endif

@@ -1,6 +1,5 @@
 #include "nmtwatch/watch/load_log.h"
 
-#include "analyzers/classes/census.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"

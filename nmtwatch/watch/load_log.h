@@ -1,5 +1,4 @@
-/*
- * load_log: the class-load log of a running JVM, switched on for some seconds (JDK 9 and later).
+/* load_log: the class-load log of a running JVM, switched on for some seconds (JDK 9 and later).
  *
  * `VM.log` over attach makes the target write its class loads and unloads to a file in its own
  * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. Logging that was
@@ -14,10 +13,8 @@
  *
  * The file belongs to the target and is data from a possibly hostile process: opened by
  * rooted_read, must be a regular file of the target's user, read with a bound per call, and removed
- * with the rights of that user. One thread.
- */
-#ifndef NMTWATCH_WATCH_LOAD_LOG_H
-#define NMTWATCH_WATCH_LOAD_LOG_H
+ * with the rights of that user. One thread. */
+#pragma once
 
 #include "analyzers/classes/census.h"
 #include "nmtwatch/jvm/target.h"
@@ -66,5 +63,3 @@ bool load_log_name_is_for(const struct target *target, const char *file);
 int load_log_guard(const struct target *target, const char *file, pid_t *guard_pid);
 int load_log_open(const struct target *target, const char *file);
 void load_log_remove_leftover(const struct target *target, const char *file);
-
-#endif

@@ -2,16 +2,11 @@
  * whose code asks for the classes, seen from outside. */
 #include "nmtwatch/watch/watcher_internal.h"
 
-#include "analyzers/classes/census.h"
-#include "analyzers/parse/jcmd_reply.h"
-#include "nmtwatch/observe/observe_answer.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LOAD_LOG_MAX_MS         45000 /* a secondary family needs twice its span to be believed */
 #define LOAD_LOG_MAX_BYTES      (24 << 20)

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- pressure --------------------------------------------------------------------------------- */
@@ -226,10 +225,9 @@ int64_t pause_predict(const struct pause_budget *budget, enum expensive_command 
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms)
 {
     int64_t left_us = budget->budget_us;
-    for (int i = 0; i < budget->spend_count; i++) {
+    for (int i = 0; i < budget->spend_count; i++)
         if (now_ms - budget->spends[i].ms < budget->window_ms)
             left_us -= budget->spends[i].us;
-    }
     return left_us > 0 ? left_us : 0;
 }
 

@@ -1,15 +1,12 @@
-/*
- * pause_budget: how long a command would stop the target, and whether that may still be spent.
+/* pause_budget: how long a command would stop the target, and whether that may still be spent.
  *
  * A safepoint is paid by the application. So each command that needs one is predicted from what is
  * known of the target (classes, loaders, heap, the last measurement on this very JVM), refused when
  * the rest of the budget is smaller, and its wall time is charged afterwards: an upper bound of the
  * pause. The budget slides: what was spent longer ago than the window is free again.
  *
- * Plain data, one per target; one thread.
- */
-#ifndef NMTWATCH_WATCH_PAUSE_BUDGET_H
-#define NMTWATCH_WATCH_PAUSE_BUDGET_H
+ * Plain data, one per target; one thread. */
+#pragma once
 
 #include "analyzers/model/event.h"
 
@@ -54,13 +51,11 @@ struct pause_inputs pause_inputs_of(const struct sample *sample, int64_t arenas)
 #define PAUSE_SPENDS_MAX 64
 
 struct pause_budget {
-    int64_t budget_us;
-    int64_t window_ms;
+    int64_t budget_us, window_ms;
     int64_t total_us; /* spent since the watch began */
     int spend_count;
     struct {
-        int64_t ms;
-        int64_t us;
+        int64_t ms, us;
     } spends[PAUSE_SPENDS_MAX];
     struct {
         bool known;
@@ -79,8 +74,7 @@ int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);
 void pause_spend(struct pause_budget *budget, enum expensive_command command,
                  const struct pause_inputs *inputs, int64_t now_ms, int64_t us);
 
-/*
- * pressure: how far the CPUs are wanted by more threads than they can run, for pause predictions.
+/* pressure: how far the CPUs are wanted by more threads than they can run, for pause predictions.
  *
  * Read from /proc/loadavg, /proc/pressure/cpu and, of the target's container (cgroup v2),
  * cpu.pressure and cpu.max. An unreadable value counts as no pressure. A reading is five small
@@ -90,5 +84,3 @@ void pause_spend(struct pause_budget *budget, enum expensive_command command,
 void pressure_read(const char *root, pid_t pid, struct pause_pressure *pressure);
 /* "21.0 runnable threads for each core, CPU pressure 97 %" */
 void pressure_words(const struct pause_pressure *pressure, char *out, size_t size);
-
-#endif

@@ -1,21 +1,16 @@
 #include "nmtwatch/watch/session.h"
 
 #include "nmtwatch/alert/notify.h"
-#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/watch/stop_profiler.h"
-#include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -309,10 +304,9 @@ static void discover_more(struct session *session)
     struct discovery discovery;
     if (discover_jvms(&discovery) != 0)
         return;
-    for (int i = 0; i < discovery.count; i++) {
+    for (int i = 0; i < discovery.count; i++)
         if (!watching_knows(&session->watching, &discovery.targets[i]))
             add_target(session, &discovery.targets[i]);
-    }
     discovery_free(&discovery);
 }
 

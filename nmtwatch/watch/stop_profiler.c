@@ -1,15 +1,12 @@
-#include "nmtwatch/watch/stop_profiler.h"
+#include "nmtwatch/watch/session.h"
 
 #include "nmtwatch/profile/agent_call.h"
-#include "nmtwatch/profile/agent_library.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

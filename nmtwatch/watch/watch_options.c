@@ -3,7 +3,6 @@
 #include "reports/text/units.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define TIMEOUT_MAX_MS 600000
 #define PERIOD_MIN_MS  1000
@@ -63,10 +62,8 @@ static bool take_duration(enum watch_option option, const char *text, int64_t *f
 {
     char why[160];
     int64_t ms;
-    if (!units_parse_duration(text, &ms, why, sizeof why) || ms <= 0) {
-        snprintf(expected, size, "a time above 0, such as 500ms, 10s, 5m or 2h");
-        return false;
-    }
+    if (!units_parse_duration(text, &ms, why, sizeof why) || ms <= 0)
+        return text_error(expected, size, "a time above 0, such as 500ms, 10s, 5m or 2h");
     if (option == WATCH_OPTION_timeout_ms && ms > TIMEOUT_MAX_MS)
         ms = TIMEOUT_MAX_MS;
     *field = ms;
@@ -81,11 +78,9 @@ static bool take_period(const char *text, int64_t *field, char *expected, size_t
         *field = 0;
         return true;
     }
-    if (!units_parse_duration(text, &ms, why, sizeof why) || ms < PERIOD_MIN_MS) {
-        snprintf(expected, size, "'never' or a time of at least %d s, such as 10m",
-                 PERIOD_MIN_MS / 1000);
-        return false;
-    }
+    if (!units_parse_duration(text, &ms, why, sizeof why) || ms < PERIOD_MIN_MS)
+        return text_error(expected, size, "'never' or a time of at least %d s, such as 10m",
+                          PERIOD_MIN_MS / 1000);
     *field = ms;
     return true;
 }
@@ -98,10 +93,8 @@ static bool take_warmup(const char *text, int64_t *seconds, char *expected, size
         *seconds = -1;
         return true;
     }
-    if (!units_parse_duration(text, &ms, why, sizeof why)) {
-        snprintf(expected, size, "'auto' or a time such as 30s");
-        return false;
-    }
+    if (!units_parse_duration(text, &ms, why, sizeof why))
+        return text_error(expected, size, "'auto' or a time such as 30s");
     *seconds = ms / 1000 + (ms % 1000 != 0);
     return true;
 }
@@ -120,10 +113,8 @@ static bool take_budget(struct watch_options *options, const char *text, char *e
 static bool take_flag(const char *text, bool when_set, bool *field, char *expected, size_t size)
 {
     bool yes = strcmp(text, "yes") == 0 || strcmp(text, "true") == 0;
-    if (!yes && strcmp(text, "no") != 0 && strcmp(text, "false") != 0) {
-        snprintf(expected, size, "'yes' or 'no'");
-        return false;
-    }
+    if (!yes && strcmp(text, "no") != 0 && strcmp(text, "false") != 0)
+        return text_error(expected, size, "'yes' or 'no'");
     *field = yes == when_set;
     return true;
 }
@@ -131,10 +122,8 @@ static bool take_flag(const char *text, bool when_set, bool *field, char *expect
 static bool take_either(const char *text, const char *no, const char *yes, bool *field,
                         char *expected, size_t size)
 {
-    if (strcmp(text, no) != 0 && strcmp(text, yes) != 0) {
-        snprintf(expected, size, "'%s' or '%s'", no, yes);
-        return false;
-    }
+    if (strcmp(text, no) != 0 && strcmp(text, yes) != 0)
+        return text_error(expected, size, "'%s' or '%s'", no, yes);
     *field = strcmp(text, yes) == 0;
     return true;
 }
@@ -182,9 +171,7 @@ bool watch_options_take_key(struct watch_options *options, const char *key, cons
             continue;
         if (watch_option_take(options, (enum watch_option)i, text, expected, sizeof expected))
             return true;
-        snprintf(problem, size, "%s: expected %s", key, expected);
-        return false;
+        return text_error(problem, size, "%s: expected %s", key, expected);
     }
-    snprintf(problem, size, "unknown key '%.60s' in [watch]", key);
-    return false;
+    return text_error(problem, size, "unknown key '%.60s' in [watch]", key);
 }

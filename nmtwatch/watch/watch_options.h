@@ -1,11 +1,8 @@
-/*
- * watch_options: the settings of a watch. A setting is a row of watch_options.def; the command
+/* watch_options: the settings of a watch. A setting is a row of watch_options.def; the command
  * line, the configuration file, help and man pages come from that row.
  *
- * Setup context.
- */
-#ifndef NMTWATCH_WATCH_WATCH_OPTIONS_H
-#define NMTWATCH_WATCH_WATCH_OPTIONS_H
+ * Setup context. */
+#pragma once
 
 #include "analyzers/judge/finding.h"
 #include "nmtwatch/jvm/attach.h"
@@ -26,17 +23,13 @@ struct setting {
 };
 
 struct watch_options {
-    int64_t interval_ms;
-    int64_t nmt_interval_ms;
-    int64_t loaders_interval_ms;
+    int64_t interval_ms, nmt_interval_ms, loaders_interval_ms;
     int64_t histogram_interval_ms; /* 0: never */
     int64_t methods_interval_ms;   /* 0: never */
-    int64_t pause_budget_us;
-    int64_t pause_window_ms;
+    int64_t pause_budget_us, pause_window_ms;
     int64_t warmup_s; /* < 0: automatic; whole seconds, rounded up: what was asked for is never 0 */
     int64_t timeout_ms; /* of one exchange with the JVM */
-    bool load_log;
-    bool allow_full_gc;
+    bool load_log, allow_full_gc;
     bool observe;         /* class definitions from outside, above the trigger rate */
     bool ignore_pressure; /* of the CPUs: questions that stop the JVM neither wait nor cost more */
     struct reply_budget *replies; /* shared by all watchers; NULL: none */
@@ -64,5 +57,3 @@ bool watch_options_has_key(const char *key);
 /* One key of [watch]. False with what is wrong (names the key) in problem. */
 bool watch_options_take_key(struct watch_options *options, const char *key, const char *text,
                             char *problem, size_t size);
-
-#endif

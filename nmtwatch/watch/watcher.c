@@ -5,13 +5,12 @@
 #include "nmtwatch/jvm/agent_files.h"
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/native/call_site_group.h"
-#include "nmtwatch/observe/loaded_methods.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -438,10 +437,9 @@ static void answered_leftovers(struct watcher *watcher, struct span reply)
         if (at < 0)
             continue;
         struct span file = span_of(line.ptr + at + 5, line.len - (size_t)at - 5);
-        for (size_t i = 0; i < file.len; i++) {
+        for (size_t i = 0; i < file.len; i++)
             if (file.ptr[i] == ' ')
                 file.len = i;
-        }
         enum load_log_origin origin = load_log_origin(file);
         if (origin == LOAD_LOG_IN_USE)
             watcher->next_leftovers_ms = watcher->now_ms + LOAD_LOG_LEFTOVER_S * 1000;

@@ -1,5 +1,4 @@
-/*
- * watcher: one JVM under watch: polling from free sources to expensive ones, as a state machine that
+/* watcher: one JVM under watch: polling from free sources to expensive ones, as a state machine that
  * never blocks.
  *
  *   each tick            hsperfdata and /proc                    no safepoint, not even a question
@@ -15,10 +14,8 @@
  *   watcher_create -> watcher_step (whenever its fd is ready or watcher_wait_ms is over) ...
  *                  -> watcher_stop (a load log is switched off; step until watcher_ended) -> _destroy
  *
- * Calling context: the event loop's thread. `now_ms` is monotonic, since the watch began.
- */
-#ifndef NMTWATCH_WATCH_WATCHER_H
-#define NMTWATCH_WATCH_WATCHER_H
+ * Calling context: the event loop's thread. `now_ms` is monotonic, since the watch began. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/target.h"
@@ -82,5 +79,3 @@ void watcher_resume(struct watcher *watcher, const struct judge_memory *memory, 
 /* Spent within the budget's window. */
 int64_t watcher_pause_spent_us(const struct watcher *watcher);
 void watcher_destroy(struct watcher *watcher);
-
-#endif

@@ -2,8 +2,7 @@
  * watcher_internal: the inside of a watcher: watcher.c asks, and naming.c is its part for the load log and class lists.
  * No other file includes it.
  */
-#ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
-#define NMTWATCH_WATCH_WATCHER_INTERNAL_H
+#pragma once
 
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/heap_census.h"
@@ -48,23 +47,15 @@ struct watcher {
     struct sample latest;
     struct watcher_counts counts;
 
-    int64_t now_ms;
-    int64_t next_tick_ms;
-    int64_t next_memory_ms;
-    int64_t next_loaders_ms;
-    int64_t next_histogram_ms;
-    int64_t next_list_ms;
-    int64_t next_identity_ms;
+    int64_t now_ms, next_tick_ms, next_memory_ms, next_loaders_ms, next_histogram_ms;
+    int64_t next_list_ms, next_identity_ms;
     int64_t next_attach_ms; /* after a failure: not before this */
     int64_t attach_backoff_ms;
-    bool stopping;
-    bool ended;
+    bool stopping, ended;
     enum failure_kind noted_failure;
 
     enum question question;
-    bool asked_nmt;
-    bool nmt_off;
-    bool reply_odd_noted;
+    bool asked_nmt, nmt_off, reply_odd_noted;
     int64_t next_leftovers_ms;
     char leftover[128];               /* a load log to be switched off */
     enum expensive_command expensive; /* of LOADERS, HISTOGRAM, CLASS_LIST */
@@ -80,11 +71,8 @@ struct watcher {
 
     enum load_log_phase load_log_phase;
     bool load_log_unusable;
-    int load_log_number;
-    int load_log_off_tries;
-    int64_t load_log_from_ms;
-    int64_t load_log_next_ms;
-    int64_t load_log_backoff_ms;
+    int load_log_number, load_log_off_tries;
+    int64_t load_log_from_ms, load_log_next_ms, load_log_backoff_ms;
     int64_t load_log_idle_since_ms; /* names no longer wanted since; -1 still wanted */
     int64_t load_log_event_ms;
     int64_t load_log_grew_ms; /* when something was last read, or nothing was expected */
@@ -102,8 +90,7 @@ struct watcher {
 
     struct observe_child *observing; /* who asks for classes, seen from outside; NULL: not now */
     bool observe_unusable;
-    int64_t observe_from_ms;
-    int64_t observe_next_ms;
+    int64_t observe_from_ms, observe_next_ms;
 };
 
 /* watcher.c: judges the event, then hands it and its alerts to the sink. */
@@ -136,5 +123,3 @@ void naming_emit(struct watcher *watcher, enum census_method method, bool last);
 void naming_stop_observing(struct watcher *watcher);
 /* The target is gone: the log died with it. */
 void naming_abandon(struct watcher *watcher);
-
-#endif

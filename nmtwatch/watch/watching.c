@@ -1,15 +1,12 @@
 #include "nmtwatch/watch/watching.h"
 
-#include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/record/recording.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -213,24 +210,10 @@ void watching_open(struct watching *watching, const struct watch_options *option
 
 static bool make_room(struct watching *watching)
 {
-    if (watching->count < watching->capacity)
-        return true;
-    size_t capacity = watching->capacity == 0 ? 8 : (size_t)watching->capacity * 2;
-    size_t fd_count = capacity + WATCHING_OTHERS_MAX + 1;
-    struct watched **jvms = reallocarray(watching->jvms, capacity, sizeof(void *));
-    if (jvms == NULL)
-        return false;
-    watching->jvms = jvms;
-    struct pollfd *fds = reallocarray(watching->fds, fd_count, sizeof *fds);
-    if (fds == NULL)
-        return false;
-    watching->fds = fds;
-    struct watched **owner = reallocarray(watching->fd_owner, fd_count, sizeof(void *));
-    if (owner == NULL)
-        return false;
-    watching->fd_owner = owner;
-    watching->capacity = (int)capacity;
-    return true;
+    size_t wanted = (size_t)watching->count + 1, fds = wanted + WATCHING_OTHERS_MAX + 1;
+    return array_room(&watching->jvms, &watching->capacity, wanted, sizeof(void *)) &&
+           array_room(&watching->fds, &watching->fd_capacity, fds, sizeof *watching->fds) &&
+           array_room(&watching->fd_owner, &watching->owner_capacity, fds, sizeof(void *));
 }
 
 struct watched *watching_add(struct watching *watching, const struct target *target,
@@ -349,10 +332,9 @@ void watching_turn(struct watching *watching, int64_t at_most_ms, struct pollfd 
 
 bool watching_all_ended(const struct watching *watching)
 {
-    for (int i = 0; i < watching->count; i++) {
+    for (int i = 0; i < watching->count; i++)
         if (!watcher_ended(watching->jvms[i]->watcher))
             return false;
-    }
     return true;
 }
 

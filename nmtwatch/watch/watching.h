@@ -9,10 +9,8 @@
  * stuck costs a descriptor in the list, and delays no other JVM.
  *
  * Times are CLOCK_BOOTTIME in milliseconds. The time of a JVM's events begins with its watch, which
- * may have been in an earlier process (serve): origin_ms ties it to the loop's.
- */
-#ifndef NMTWATCH_WATCH_WATCHING_H
-#define NMTWATCH_WATCH_WATCHING_H
+ * may have been in an earlier process (serve): origin_ms ties it to the loop's. */
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/watcher.h"
@@ -51,7 +49,8 @@ struct watching {
     const struct watch_options *options; /* as they are when a JVM is added */
     struct watching_sink sink;
     int64_t now_ms; /* at the last turn */
-    int count, capacity;
+    int count;
+    size_t capacity, fd_capacity, owner_capacity;
     struct watched **jvms; /* in the order they came */
     struct pollfd *fds;
     struct watched **fd_owner;
@@ -98,8 +97,7 @@ int64_t watch_cost_cpu_us(void);
 /* 0: not known. */
 int64_t watch_cost_rss_bytes(void);
 
-/*
- * identify: completes who a target is before it is watched: the recording's first line and the
+/* identify: completes who a target is before it is watched: the recording's first line and the
  * judge need the JDK's version.
  *
  * A JVM in its first second has no hsperfdata yet: waited for, up to a second. One without
@@ -107,5 +105,3 @@ int64_t watch_cost_rss_bytes(void);
  * stopped. Unknown values stay unknown. Setup context; blocks for at most about two seconds.
  */
 void identify_target(struct target *target, int timeout_ms);
-
-#endif

@@ -6,19 +6,16 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GROUPS_SHOWN 10 /* that are no suspects, in the table */
 #define PATHS_SHOWN  5  /* of a group */
 
 int holders_status(const struct holders *holders)
 {
-    for (int i = 0; i < holders->group_count; i++) {
+    for (int i = 0; i < holders->group_count; i++)
         if (holders->groups[i].suspect)
             return 1;
-    }
     return 0;
 }
 
@@ -77,10 +74,9 @@ int holders_findings(const struct holders *holders, struct texts *texts, struct 
                      int most)
 {
     int count = 0;
-    for (int i = 0; i < holders->group_count && count < most; i++) {
+    for (int i = 0; i < holders->group_count && count < most; i++)
         if (holders->groups[i].suspect)
             holders_finding(holders, &holders->groups[i], texts, &findings[count++]);
-    }
     return count;
 }
 
@@ -202,7 +198,7 @@ static void show_path(const struct holders *holders, const struct holder_path *p
     char *svg = draw_path(holders, path);
     page_chart(page, "The path from a GC root to the class loader", NULL, svg, NULL);
     free(svg);
-    page_table(page, chain ? heads_of_chain : heads);
+    page_table_of(page, chain ? heads_of_chain : heads);
     snprintf(words, sizeof words, "%s%.250s", path->root_place != NULL ? "in " : "",
              path->root_place != NULL ? path->root_place : "");
     page_row(page, path->root, words, "root", "");
@@ -282,7 +278,7 @@ static void show_table(const struct holders *holders, struct page *page)
     for (int i = 0; i < holders->group_count; i++)
         metaspace = metaspace || holders->groups[i].metaspace_bytes >= 0;
     page_heading(page, "Class loaders");
-    page_table(page, metaspace ? heads : heads_of_file);
+    page_table_of(page, metaspace ? heads : heads_of_file);
     for (int i = 0; i < holders->group_count && shown < GROUPS_SHOWN; i++, shown++) {
         const struct holder_group *group = &holders->groups[i];
         page_row(page, group->type, group->name, units_count(group->loaders).text,
@@ -306,10 +302,6 @@ static const char *signed_count(int64_t number, char *out, size_t size)
 /* What an earlier dump had less of, or more. */
 static void show_changes(const struct holders_report *report, struct page *page)
 {
-    static const char *const group_heads[] = {
-        "Type", "Name", "#Before", "#Now", "#New", "#Retained before", "#Retained", NULL};
-    static const char *const path_heads[] = {"Held by", "Of",   "Name", "#Loaders before",
-                                             "#Now",    "#New", NULL};
     const struct holders *holders = report->holders;
     const struct holders_baseline *baseline = report->baseline;
     char number[60], heading[300];
@@ -324,7 +316,8 @@ static void show_changes(const struct holders_report *report, struct page *page)
             before->retained_bytes == group->retained_bytes)
             continue;
         if (changed++ == 0)
-            page_table(page, group_heads);
+            page_table(page, "Type", "Name", "#Before", "#Now", "#New", "#Retained before",
+                       "#Retained");
         int64_t more = (int64_t)group->loaders - (before != NULL ? before->loaders : 0);
         page_row(page, group->type, group->name,
                  units_count(before != NULL ? before->loaders : 0).text,
@@ -344,7 +337,7 @@ static void show_changes(const struct holders_report *report, struct page *page)
             if (path->loaders <= before)
                 continue;
             if (grown++ == 0)
-                page_table(page, path_heads);
+                page_table(page, "Held by", "Of", "Name", "#Loaders before", "#Now", "#New");
             page_row(page, holder_path_words(path), group->type, group->name,
                      units_count(before).text, units_count(path->loaders).text,
                      signed_count((int64_t)path->loaders - before, number, sizeof number));
@@ -401,10 +394,9 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     }
     if (report->baseline != NULL)
         show_changes(report, page);
-    for (int i = 0; i < holders->group_count; i++) {
+    for (int i = 0; i < holders->group_count; i++)
         if (holders->groups[i].suspect || holders->groups[i].softly)
             show_group(holders, &holders->groups[i], page);
-    }
     show_table(holders, page);
 }
 
@@ -448,14 +440,6 @@ static void path_json(const struct holders_report *report, const struct holder_g
     json_out_end(out, '}');
 }
 
-static void bytes_json(struct json_out *out, const char *name, int64_t bytes)
-{
-    if (bytes >= 0)
-        json_out_int(out, name, bytes);
-    else
-        json_out_null(out, name);
-}
-
 static void group_json(const struct holders_report *report, const struct holder_group *group,
                        struct json_out *out)
 {
@@ -479,8 +463,9 @@ static void group_json(const struct holders_report *report, const struct holder_
         json_out_int(out, "loaders_before", before != NULL ? before->loaders : 0);
         json_out_int(out, "retained_bytes_before", before != NULL ? before->retained_bytes : 0);
     }
-    bytes_json(out, "metaspace_bytes", group->metaspace_bytes);
-    bytes_json(out, "type_metaspace_bytes", group->type_metaspace_bytes);
+    json_out_int_if(out, "metaspace_bytes", group->metaspace_bytes >= 0, group->metaspace_bytes);
+    json_out_int_if(out, "type_metaspace_bytes", group->type_metaspace_bytes >= 0,
+                    group->type_metaspace_bytes);
     json_out_begin(out, "paths", '[');
     for (int i = 0; i < group->path_count; i++)
         path_json(report, group, &report->holders->paths[group->paths[i]], out);

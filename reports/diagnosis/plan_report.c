@@ -4,23 +4,17 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MB (INT64_C(1) << 20)
 
 static struct units_text bytes_or_dash(int64_t bytes)
 {
-    if (bytes < 0)
-        return (struct units_text){.text = "-"};
-    return units_bytes(bytes);
+    return bytes < 0 ? (struct units_text){"-"} : units_bytes(bytes);
 }
 
 static struct units_text growth_or_dash(int64_t bytes)
 {
-    if (bytes == 0)
-        return (struct units_text){.text = "-"};
-    return units_growth(bytes);
+    return bytes == 0 ? (struct units_text){"-"} : units_growth(bytes);
 }
 
 static struct units_text seconds(double s)
@@ -35,7 +29,7 @@ static void component_rows(const struct plan *plan, struct page *page, bool meas
     const char *const heads[] = {
         "component", "#documented", "#by its formula", "#expected", measured ? "#measured" : NULL,
         NULL};
-    page_table(page, heads);
+    page_table_of(page, heads);
     for (int i = 0; i < PLAN_COMPONENT_COUNT; i++) {
         const struct plan_component_row *row = plan_component_row((enum plan_component)i);
         const struct plan_figures *figures = &plan->figures[i];
@@ -123,9 +117,8 @@ static void classes(const struct plan *plan, struct page *page)
 static void container(const struct plan *plan, struct page *page)
 {
     const struct sizing *sizing = &plan->sizing;
-    static const char *const heads[] = {"part", "#resident", "how", NULL};
     page_heading(page, "The container");
-    page_table(page, heads);
+    page_table(page, "part", "#resident", "how");
     for (int i = 0; i < sizing->part_count; i++) {
         const struct sizing_part *part = &sizing->parts[i];
         page_row(page, part->title, units_bytes(part->bytes).text, part->basis);
@@ -159,10 +152,8 @@ static void container(const struct plan *plan, struct page *page)
 
 static void sensitivity(const struct plan *plan, struct page *page)
 {
-    static const char *const heads[] = {"what more means", "#classes", "#jmethodIDs",
-                                        "#profiler",       "#stacks",  NULL};
     page_heading(page, "If there were more");
-    page_table(page, heads);
+    page_table(page, "what more means", "#classes", "#jmethodIDs", "#profiler", "#stacks");
     for (int i = 0; i < plan->change_count; i++) {
         const struct plan_change *change = &plan->changes[i];
         page_row(page, change->what, growth_or_dash(change->classes_bytes).text,
@@ -226,10 +217,9 @@ static void numbers(const struct plan *plan, struct page *page)
 {
     const struct plan_input *input = &plan->input;
     bool measured = plan->measured.have;
-    static const char *const heads[] = {"number", "#value", "where from", NULL};
     char jdk[16];
     page_heading(page, "Numbers it rests on");
-    page_table(page, heads);
+    page_table(page, "number", "#value", "where from");
     snprintf(jdk, sizeof jdk, "%d", input->jdk_major);
     page_row(page, "jdk", jdk, where_from(input->jdk_given, measured));
     if (plan->measured.gc_bytes < 0)
@@ -302,10 +292,9 @@ static void input_json(struct json_out *out, const struct plan_input *input)
     }
     json_out_end(out, '}');
     json_out_begin(out, "given", '[');
-    for (int i = 0; i < PLAN_NUMBER_COUNT; i++) {
+    for (int i = 0; i < PLAN_NUMBER_COUNT; i++)
         if (input->slot[i].given)
             json_out_text(out, NULL, plan_number_row((enum plan_number)i)->option);
-    }
     json_out_end(out, ']');
 }
 

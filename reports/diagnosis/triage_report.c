@@ -6,9 +6,7 @@
 #include "reports/text/units.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const STATUS[] = {"OK", "WARNING", "CRITICAL"};
 static const char *const ANSWERS[] = {"no", "yes", "cannot tell"};
@@ -16,10 +14,9 @@ static const char *const ANSWERS[] = {"no", "yes", "cannot tell"};
 int triage_status(const struct triage *triage)
 {
     int worst = 0;
-    for (int i = 0; i < triage->finding_count; i++) {
+    for (int i = 0; i < triage->finding_count; i++)
         if ((int)triage->findings[i].severity > worst)
             worst = (int)triage->findings[i].severity;
-    }
     return worst;
 }
 
@@ -54,13 +51,12 @@ void triage_overview_add(struct triage_overview *overview, const struct jvm_fact
 
 void triage_overview_page(const struct triage_overview *overview, struct page *page)
 {
-    static const char *const heads[] = {"#files", "how they ended", NULL};
     char heading[48];
     if (overview->files < 2)
         return;
     snprintf(heading, sizeof heading, "%d error files", overview->files);
     page_heading(page, heading);
-    page_table(page, heads);
+    page_table(page, "#files", "how they ended");
     for (int i = 0; i < overview->count; i++) {
         char files[16];
         snprintf(files, sizeof files, "%d", overview->row[i].files);
@@ -145,15 +141,14 @@ static const char *bytes_or_dash(int64_t bytes, struct units_text *text)
 
 static void put_categories(const struct jvm_facts *facts, struct page *page)
 {
-    static const char *const heads[] = {"category", "#committed", "#share",  "#change", "#reserved",
-                                        "#malloc",  "#mmap",      "#arenas", "#peak",   NULL};
     struct category_table table;
     if (facts->category_count == 0)
         return;
     category_table(facts, &table);
     page_heading(page, "NMT by category");
     page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL);
-    page_table(page, heads);
+    page_table(page, "category", "#committed", "#share", "#change", "#reserved", "#malloc", "#mmap",
+               "#arenas", "#peak");
     for (int i = 0; i < table.count; i++) {
         const struct facts_category *row = table.row[i];
         struct units_text committed, malloc_text, mmap, arena, peak;
@@ -175,13 +170,12 @@ static void put_categories(const struct jvm_facts *facts, struct page *page)
 
 static void put_rss(const struct jvm_facts *facts, struct page *page)
 {
-    static const char *const heads[] = {"where", "#mappings", "#resident", NULL};
     const struct rss_account *rss = &facts->rss;
     if (!facts->have_rss)
         return;
     page_heading(page, "RSS against NMT");
     page_shows(page, PAGE_ABOUT_RSS);
-    page_table(page, heads);
+    page_table(page, "where", "#mappings", "#resident");
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
         if (rss->kind[i].mappings > 0)
             page_row(page, rss_kind_what((enum rss_kind)i), units_count(rss->kind[i].mappings).text,
@@ -204,15 +198,13 @@ static void put_rss(const struct jvm_facts *facts, struct page *page)
 
 static void put_sites(const struct jvm_facts *facts, struct page *page)
 {
-    static const char *const heads[] = {"responsible", "#sites", "#bytes", "#growth", NULL};
-    static const char *const documented[] = {"below", "#bytes", "#growth", NULL};
     if (!facts->have_sites)
         return;
     const struct call_site_totals *sites = &facts->sites;
     bool growth = facts->sites_have_growth;
     page_heading(page, "NMT call sites by who is responsible");
     page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL | PAGE_ABOUT_AGENT);
-    page_table(page, heads);
+    page_table(page, "responsible", "#sites", "#bytes", "#growth");
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         const struct call_site_sum *sum = &sites->group[i];
         if (sum->sites > 0)
@@ -224,7 +216,7 @@ static void put_sites(const struct jvm_facts *facts, struct page *page)
         page_text(page, "Of these, %s run through %s.",
                   units_bytes(sites->library[i].sum.bytes).text, sites->library[i].name);
     struct call_site_breakdown breakdown = call_site_breakdown(sites);
-    page_table(page, documented);
+    page_table(page, "below", "#bytes", "#growth");
     page_row(page, "GetClassMethods: jmethodIDs",
              units_bytes(breakdown.get_class_methods.bytes).text,
              growth ? units_growth(breakdown.get_class_methods.bytes_delta).text : "-");
@@ -263,13 +255,11 @@ static void put_agent(const struct triage_report *report, struct page *page)
 static void put_names(const struct facts_names *names, const char *heading, bool flow,
                       struct page *page)
 {
-    static const char *const heads[] = {"family", "#classes", "#unloaded",
-                                        "#names", "example",  NULL};
     if (!names->have || names->row_count == 0)
         return;
     page_heading(page, heading);
     page_shows(page, PAGE_ABOUT_CLASSES);
-    page_table(page, heads);
+    page_table(page, "family", "#classes", "#unloaded", "#names", "example");
     for (int i = 0; i < names->row_count && i < 12; i++) {
         const struct family_row *row = &names->rows[i];
         page_row(page, row->family, units_count(row->loads).text,
@@ -280,14 +270,12 @@ static void put_names(const struct facts_names *names, const char *heading, bool
 
 static void put_loaders(const struct jvm_facts *facts, struct page *page)
 {
-    static const char *const heads[] = {"type of loader", "#loaders", "#classes", "#Metaspace",
-                                        NULL};
     const struct facts_loaders *loaders = &facts->loaders;
     if (!loaders->have)
         return;
     page_heading(page, "Class loaders");
     page_shows(page, PAGE_ABOUT_LOADERS);
-    page_table(page, heads);
+    page_table(page, "type of loader", "#loaders", "#classes", "#Metaspace");
     for (int i = 0; i < loaders->row_count && i < 12; i++)
         page_row(page, loaders->rows[i].type, units_count(loaders->rows[i].loaders).text,
                  units_count(loaders->rows[i].classes).text,
@@ -315,12 +303,11 @@ static void put_heap_growth(const struct jvm_facts *facts, struct page *page)
 
 static void put_steps(const struct triage_report *report, struct page *page)
 {
-    static const char *const heads[] = {"step", "#pause at most", "#took", "note", NULL};
     int64_t pause_us = 0;
     if (report->step_count == 0)
         return;
     page_heading(page, "What the measurement cost");
-    page_table(page, heads);
+    page_table(page, "step", "#pause at most", "#took", "note");
     for (int i = 0; i < report->step_count; i++) {
         const struct triage_step *step = &report->steps[i];
         pause_us += step->pause_us > 0 ? step->pause_us : 0;
@@ -390,10 +377,9 @@ static void json_sites(const struct jvm_facts *facts, struct json_out *out)
     struct call_site_breakdown breakdown = call_site_breakdown(sites);
     bool growth = facts->sites_have_growth;
     json_out_begin(out, "call_sites", '{');
-    for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
+    for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++)
         if (sites->group[i].sites > 0)
             json_sum(out, call_site_group_key((enum call_site_group)i), &sites->group[i], growth);
-    }
     json_out_end(out, '}');
     json_out_begin(out, "breakdown", '{');
     json_sum(out, "get_class_methods", &breakdown.get_class_methods, growth);

@@ -1,12 +1,9 @@
-/*
- * triage_report: what a triage found, as a page (page.h) and as JSON. The same sections in each:
+/* triage_report: what a triage found, as a page (page.h) and as JSON. The same sections in each:
  * findings with their fixes, whose memory it is (call sites, RSS against NMT), an agent's bill,
  * families, class loaders, what the looking cost, and whether a profiler is appropriate.
  *
- * One thread. Ownership: nothing is kept.
- */
-#ifndef REPORTS_TRIAGE_REPORT_H
-#define REPORTS_TRIAGE_REPORT_H
+ * One thread. Ownership: nothing is kept. */
+#pragma once
 
 #include "analyzers/triage/triage.h"
 #include "reports/json/json_out.h"
@@ -32,8 +29,7 @@ struct triage_report {
 /* Many error files: how many of each cause. */
 #define TRIAGE_OVERVIEW_MAX 32
 struct triage_overview {
-    int files;
-    int count;
+    int files, count;
     struct {
         char cause[64]; /* "page-file", "crash-SIGSEGV" */
         int files;
@@ -52,22 +48,18 @@ void triage_report_page(const struct triage_report *report, struct page *page);
 /* Members of an open object, but for "findings". */
 void triage_report_json(const struct triage_report *report, struct json_out *out);
 
-/*
- * plan_report: a capacity plan as a page (page.h: terminal, Markdown) and as JSON.
+/* plan_report: a capacity plan as a page (page.h: terminal, Markdown) and as JSON.
  *
- * One thread. Ownership: nothing is kept.
- */
+ * One thread. Ownership: nothing is kept. */
 /* Begins the page and fills it; to be freed by the caller. source: what was measured, "pid 4711";
  * NULL: nothing. */
 void plan_page(const struct plan *plan, const char *source, struct page *page);
 /* The whole object. */
 void plan_json(const struct plan *plan, const char *source, struct json_out *out);
 
-/*
- * holders_report: who holds the class loaders of a heap, as a page (page.h) and as JSON.
+/* holders_report: who holds the class loaders of a heap, as a page (page.h) and as JSON.
  *
- * One thread. Ownership: nothing is kept.
- */
+ * One thread. Ownership: nothing is kept. */
 struct holders_report {
     const char *name; /* the dump's file, or the JVM */
     const struct heap *heap;
@@ -88,5 +80,3 @@ int holders_findings(const struct holders *holders, struct texts *texts, struct 
                      int most);
 /* A whole object. */
 void holders_report_json(const struct holders_report *report, struct json_out *out);
-
-#endif

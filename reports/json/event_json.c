@@ -3,9 +3,6 @@
 
 #include "reports/text/escape.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* --- names of values -------------------------------------------------------------------------- */
 
 static const char *method_name(int value)
@@ -116,8 +113,7 @@ static void read_nmt(struct json_reading *reading, const json_t *object, const c
     const char *name;
     if (nmt != NULL && !json_is_object(nmt))
         reading_complain(reading, "\"%s\" is not an object", key);
-    json_object_foreach(nmt, name, value)
-    {
+    json_object_foreach (nmt, name, value) {
         enum nmt_category category = nmt_category_from_name(span_from_cstr(name));
         struct nmt_amount amount = {reading_int(reading, value, "reserved_bytes"),
                                     reading_int(reading, value, "committed_bytes")};
@@ -178,8 +174,7 @@ static void read_evidence(struct json_reading *reading, const json_t *object, co
     if (finding->evidence == NULL)
         return;
     finding->evidence_room = (int)json_object_size(evidence);
-    json_object_foreach(evidence, name, value)
-    {
+    json_object_foreach (evidence, name, value) {
         struct evidence *one = &finding->evidence[finding->evidence_count++];
         one->key = reading_keep(reading, name, EVIDENCE_KEY_MAX);
         one->text = "";
@@ -365,10 +360,9 @@ static void read_object(struct json_reading *reading, const json_t *object, stru
     const char *type = json_string_value(json_object_get(object, "type"));
     if (type == NULL)
         reading_complain(reading, "\"type\" is missing or not a text");
-    for (size_t i = 0; i < sizeof LINES / sizeof *LINES && type != NULL; i++) {
+    for (size_t i = 0; i < sizeof LINES / sizeof *LINES && type != NULL; i++)
         if (strcmp(LINES[i].type, type) == 0)
             read_line(reading, &LINES[i], object, line);
-    }
 }
 
 enum event_line_kind event_json_read(const char *text, size_t length, struct event_line *line,

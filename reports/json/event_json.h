@@ -1,5 +1,4 @@
-/*
- * event_json: events and findings <-> one line of JSON each. This is the schema of recordings and
+/* event_json: events and findings <-> one line of JSON each. This is the schema of recordings and
  * of `watch --json`; the fields are rows of records.def, writer and reader are made of them.
  * docs/json.md shows every line, docs/schema/recording-line.json checks it.
  *
@@ -8,10 +7,8 @@
  * Written on the 1 Hz path: no allocation once the buffer has its size.
  *
  * Reading ignores keys it does not know, reports types it does not know, and refuses a value of the
- * wrong type with a sentence that names the key. One thread per line and buffer.
- */
-#ifndef REPORTS_EVENT_JSON_H
-#define REPORTS_EVENT_JSON_H
+ * wrong type with a sentence that names the key. One thread per line and buffer. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "reports/json/json_fields.h"
@@ -38,8 +35,7 @@ struct watch_cost {
     int command_count;
     struct watch_command_cost {
         char command[64];
-        int64_t runs;
-        int64_t skipped;
+        int64_t runs, skipped;
         int64_t measured_us; /* sum over runs */
     } commands[WATCH_COST_COMMANDS_MAX];
 };
@@ -104,5 +100,3 @@ enum finding_json_result { FINDING_JSON_OK, FINDING_JSON_UNKNOWN_ID, FINDING_JSO
 /* MALFORMED: a sentence that names the key is in error. */
 enum finding_json_result finding_json_read(const json_t *object, struct texts *texts,
                                            struct finding *finding, char *error, size_t error_size);
-
-#endif

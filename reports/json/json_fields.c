@@ -3,7 +3,6 @@
 #include "reports/text/escape.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,8 +129,7 @@ void json_out_value(struct json_out *out, const char *key, const json_t *value)
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         json_out_begin(out, key, '{');
-        json_object_foreach((json_t *)value, name, member)
-        {
+        json_object_foreach ((json_t *)value, name, member) {
             json_out_value(out, name, member);
         }
         json_out_end(out, '}');
@@ -243,10 +241,9 @@ static int read_name(struct json_reading *reading, const struct field *field, co
 {
     const json_t *value = json_object_get(object, field->key);
     const char *text = json_string_value(value);
-    for (int i = 0; i < field->names->count && text != NULL; i++) {
+    for (int i = 0; i < field->names->count && text != NULL; i++)
         if (strcmp(field->names->name(i), text) == 0)
             return i;
-    }
     if (text == NULL)
         complain_of(reading, value, field->key, "a text");
     else if (field->names->open)

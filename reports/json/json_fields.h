@@ -1,5 +1,4 @@
-/*
- * json_fields: structs <-> JSON objects by tables: a record is a list of fields, a field says its
+/* json_fields: structs <-> JSON objects by tables: a record is a list of fields, a field says its
  * key, what it is and where it stands in the struct. The table is written once, as rows of a .def,
  * and is writer and reader; the schemas of docs/schema are checked against it
  * (tests/unit/reports/records_test.c).
@@ -9,8 +8,7 @@
  *
  * Writing goes in the order of the rows and allocates nothing but the text's room. Reading goes on
  * after a mistake, with 0 or an empty text; the first mistake is the one that is reported. Keys that
- * have no row are passed over. One thread for each text.
- */
+ * have no row are passed over. One thread for each text. */
 #ifndef REPORTS_JSON_FIELDS_H
 #define REPORTS_JSON_FIELDS_H
 

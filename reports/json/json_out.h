@@ -1,5 +1,4 @@
-/*
- * json_out: JSON text written member by member into one buffer that is used again.
+/* json_out: JSON text written member by member into one buffer that is used again.
  *
  *   struct json_out out = {0};
  *   json_out_begin(&out, NULL, '{'); json_out_int(&out, "pid", 4711); json_out_end(&out, '}');
@@ -9,10 +8,8 @@
  * and the text is valid UTF-8 that may be shown on a terminal. Running out of memory is remembered
  * and reported once, by json_out_line. key is NULL inside arrays and for the outermost value.
  *
- * Ownership: the buffer belongs to the struct. One thread.
- */
-#ifndef REPORTS_JSON_OUT_H
-#define REPORTS_JSON_OUT_H
+ * Ownership: the buffer belongs to the struct. One thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +18,7 @@
 
 struct json_out {
     char *text;
-    size_t length;
-    size_t capacity;
+    size_t length, capacity;
     bool comma;  /* the next value needs one before it */
     bool failed; /* out of memory: the text is of no use */
 };
@@ -56,5 +52,3 @@ const char *json_out_line(struct json_out *out, size_t *length);
 bool json_out_print(struct json_out *out, FILE *to);
 void json_out_reset(struct json_out *out);
 void json_out_free(struct json_out *out);
-
-#endif

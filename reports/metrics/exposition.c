@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define VALUE_MAX 512 /* bytes of a label's value, once it is safe */
 

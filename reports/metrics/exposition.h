@@ -1,5 +1,4 @@
-/*
- * exposition: metrics as text for Prometheus: format 0.0.4, or OpenMetrics 1.0.
+/* exposition: metrics as text for Prometheus: format 0.0.4, or OpenMetrics 1.0.
  *
  *   struct exposition out = {.format = EXPOSITION_OPENMETRICS};
  *   exposition_family(&out, "jvm_classes_loaded", EXPOSITION_COUNTER, "", "Classes loaded.");
@@ -22,10 +21,10 @@
  * are untrusted text (reports/text/escape.h): what is unsafe becomes visible, then the format's
  * own quoting follows. Running out of memory is reported once, by exposition_end.
  *
- * Ownership: the text belongs to the struct. One thread.
- */
-#ifndef REPORTS_EXPOSITION_H
-#define REPORTS_EXPOSITION_H
+ * Ownership: the text belongs to the struct. One thread. */
+#pragma once
+
+#include "analyzers/model/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,15 +39,13 @@ const char *exposition_content_type(enum exposition_format format);
 struct exposition {
     enum exposition_format format;
     char *text;
-    size_t length;
-    size_t capacity;
+    size_t length, capacity;
     bool failed; /* out of memory: the text is of no use */
     int64_t samples;
 
     enum exposition_type type;
     const char *name; /* of the family, with the three below; borrowed until the next family */
-    const char *unit;
-    const char *help;
+    const char *unit, *help;
     bool header_written;
     char labels[1024]; /* of the next sample: key="value",key="value" */
     size_t labels_length;
@@ -76,4 +73,22 @@ void exposition_info(struct exposition *out); /* its labels are what it says */
 const char *exposition_end(struct exposition *out, size_t *length);
 void exposition_free(struct exposition *out);
 
-#endif
+/* sample_metrics: the values of one sample as metrics, by the same names in `serve` and in exports.
+ *
+ * A family is a metric's name; a series is a family with one set of labels: "pool" of memory pools and of
+ * categories of NMT, "generation" of garbage collections. Any thread. */
+/* The family shown behind this one; the first is 0, and behind the last is -1. */
+int sample_metrics_next(int family);
+void sample_metrics_family(struct exposition *out, int family);
+
+/* What stands in front of a series: its first label, "target", and for counters when the JVM started. */
+struct sample_source {
+    const char *target;
+    double start_unix_s; /* 0: not known */
+};
+/* Which text a series goes to; label: the value of its own label, "" without. NULL: nowhere. */
+typedef struct exposition *sample_series_fn(void *context, const char *label);
+/* All series of a family that the sample has. sample_metrics_family was called for the texts. */
+void sample_metrics_write(int family, const struct sample *sample,
+                          const struct sample_source *source, sample_series_fn *series,
+                          void *context);

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <string.h>
 
 #define EXPRESSION_MAX 2048
 #define KEEPS          "$(clear_after_s)s"
@@ -53,13 +52,8 @@ bool prometheus_rule_fill(const char *template, const struct thresholds *thresho
 
 /* The texts of one rule, filled. */
 struct rule_text {
-    char lasts[32];
-    char keeps[32];
-    char expression[EXPRESSION_MAX];
-    char severity[16];
-    char summary[512];
-    char runbook[640];
-    char explain[64];
+    char lasts[32], keeps[32], expression[EXPRESSION_MAX], severity[16], summary[512];
+    char runbook[640], explain[64];
 };
 
 static bool rule_text(const struct prometheus_rule *rule, const struct thresholds *thresholds,

@@ -1,13 +1,11 @@
-/*
- * prometheus_rules: the thresholds as Prometheus alerting rules, for those who already scrape their
+/* prometheus_rules: the thresholds as Prometheus alerting rules, for those who already scrape their
  * JVMs. The table is prometheus_rules.def; the texts are those of findings.def.
  *
  * Rules know no episodes and no names of classes: they approximate what the judge decides. As an
  * alert of the judge, one resolves when its threshold was not reached for clear_after_s
  * (keep_firing_for, which needs Prometheus 2.42). Any thread.
  */
-#ifndef REPORTS_PROMETHEUS_RULES_H
-#define REPORTS_PROMETHEUS_RULES_H
+#pragma once
 
 #include "analyzers/judge/finding.h"
 #include "reports/json/json_out.h"
@@ -33,5 +31,3 @@ bool prometheus_rules_yaml(const struct thresholds *thresholds, const char *runb
 /* The same as JSON (which is YAML too); NULL when memory ran out. */
 const char *prometheus_rules_json(struct json_out *out, const struct thresholds *thresholds,
                                   const char *runbooks);
-
-#endif

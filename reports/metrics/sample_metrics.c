@@ -1,6 +1,4 @@
-#include "reports/metrics/sample_metrics.h"
-
-#include <string.h>
+#include "reports/metrics/exposition.h"
 
 static const struct metric_row {
     enum sample_field field;
@@ -8,8 +6,7 @@ static const struct metric_row {
     enum exposition_type type;
     const char *unit;
     int divisor;
-    const char *label, *value;
-    const char *help;
+    const char *label, *value, *help;
 } rows[] = {
 #define METRIC(field, name, type, unit, divisor, label, value, help)                               \
     {SAMPLE_##field, name, EXPOSITION_##type, unit, divisor, label, value, help},

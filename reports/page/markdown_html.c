@@ -3,9 +3,7 @@
 #include "reports/page/runbooks.h"
 #include "reports/text/escape.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum block { NO_BLOCK, PARAGRAPH, BULLETS, NUMBERS, TABLE, CODE, FENCED };
 

@@ -1,10 +1,6 @@
 #include "reports/page/page.h"
 
-#include "reports/page/terminal.h"
 #include "reports/text/escape.h"
-
-#include <stdarg.h>
-#include <string.h>
 
 static void *take(struct page *page, size_t size)
 {
@@ -245,7 +241,7 @@ void page_fact(struct page *page, const char *name, const char *value)
         add_fact(page, &block->facts, &block->last_fact, name, value);
 }
 
-void page_table(struct page *page, const char *const *heads)
+void page_table_of(struct page *page, const char *const *heads)
 {
     struct page_block *block = add(page, PAGE_TABLE);
     while (block != NULL && block->column_count < PAGE_COLUMNS_MAX &&

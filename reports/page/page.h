@@ -1,5 +1,4 @@
-/*
- * page: a report as blocks, written as text for a terminal, as Markdown or as one page of HTML:
+/* page: a report as blocks, written as text for a terminal, as Markdown or as one page of HTML:
  * what is said is decided once, how it looks three times. report, triage, analyze, plan, soak, diff
  * and the page of serve are made of it.
  *
@@ -15,10 +14,8 @@
  * A block is finished when the next one begins: page_fact, page_row and the words about a finding,
  * a row or a block belong to the last one. Texts are copied as they are and escaped when written.
  * Running out of memory is remembered: the writers then return false. Ownership: the page owns all
- * of it. One thread.
- */
-#ifndef REPORTS_PAGE_H
-#define REPORTS_PAGE_H
+ * of it. One thread. */
+#pragma once
 
 #include "analyzers/judge/finding.h"
 #include "reports/page/terminal.h"
@@ -160,7 +157,8 @@ void page_facts(struct page *page);
 void page_fact(struct page *page, const char *name, const char *value);
 
 /* heads: string literals, NULL-terminated, at most PAGE_COLUMNS_MAX. */
-void page_table(struct page *page, const char *const *heads);
+void page_table_of(struct page *page, const char *const *heads);
+#define page_table(page, ...) page_table_of(page, (const char *const[]){__VA_ARGS__, NULL})
 /* A row of the last table: as many texts as it has columns. */
 void page_row(struct page *page, ...);
 /* Of the last row. */
@@ -186,5 +184,3 @@ void page_html_head(FILE *out, const char *name, const char *style);
 /* Whether a head is that of numbers; its text without the mark. */
 bool page_is_number(const char *head);
 const char *page_head_text(const char *head);
-
-#endif

@@ -8,7 +8,6 @@
 #include "reports/text/escape.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 EMBED_FILE(page_css, "reports/page/page.css")
 

@@ -2,8 +2,6 @@
 
 #include "reports/text/embedded.h"
 
-#include <string.h>
-
 #define RUNBOOK(symbol, name) EMBED_FILE(runbook_##symbol, "docs/runbooks/" name ".md")
 #include "reports/page/runbooks.def"
 #undef RUNBOOK

@@ -1,11 +1,8 @@
-/*
- * runbooks: the pages of docs/runbooks, compiled into the program, so that they are there where only
+/* runbooks: the pages of docs/runbooks, compiled into the program, so that they are there where only
  * the binary was copied; `nmtwatch explain` prints them, pages of HTML hold those of their findings.
  *
- * Texts are Markdown in UTF-8 and live as long as the program. Pure; any thread.
- */
-#ifndef REPORTS_RUNBOOKS_H
-#define REPORTS_RUNBOOKS_H
+ * Texts are Markdown in UTF-8 and live as long as the program. Pure; any thread. */
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -38,5 +35,3 @@ void markdown_html(FILE *out, struct span text, int level, markdown_link_fn *lin
                    const void *context);
 /* One line of it. */
 void markdown_html_line(FILE *out, struct span line, markdown_link_fn *link, const void *context);
-
-#endif

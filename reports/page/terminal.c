@@ -1,18 +1,15 @@
 #include "reports/page/terminal.h"
 
-#include "analyzers/parse/span.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "reports/page/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- labels of figures ---------------------------------------------------------------------- */
 
 static const struct {
-    const char *key;
-    const char *label;
+    const char *key, *label;
 } ROWS[] = {
 #define EVIDENCE(key, label) {key, label},
 #include "reports/page/evidence.def"
@@ -23,18 +20,16 @@ static const struct {
 static void label_from_key(const char *key, char *label, size_t size)
 {
     span_copy(span_from_cstr(key), label, size);
-    for (char *at = label; *at != '\0'; at++) {
+    for (char *at = label; *at != '\0'; at++)
         if (*at == '_')
             *at = ' ';
-    }
 }
 
 const char *evidence_label(const char *key)
 {
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
         if (strcmp(ROWS[i].key, key) == 0)
             return ROWS[i].label;
-    }
     return NULL;
 }
 
@@ -220,10 +215,9 @@ bool terminal_table(const struct terminal *terminal, const struct terminal_table
         if (width[i % columns] < wanted)
             width[i % columns] = wanted;
     }
-    for (size_t c = 0; c < columns && good; c++) {
+    for (size_t c = 0; c < columns && good; c++)
         if (width[c] < table->columns[c].width)
             width[c] = table->columns[c].width;
-    }
     for (size_t i = table->headless ? columns : 0; i < count && good; i += columns) {
         if (table->cut)
             cut_last(terminal, table, width, safe[i + columns - 1]);
@@ -292,10 +286,9 @@ static bool put_table(const struct terminal *terminal, const struct page_block *
         columns[c].head = page_head_text(block->heads[c]);
         columns[c].number = page_is_number(block->heads[c]);
     }
-    for (const struct page_row *row = block->rows; row != NULL; row = row->next) {
+    for (const struct page_row *row = block->rows; row != NULL; row = row->next)
         for (int c = 0; c < block->column_count; c++)
             *at++ = row->cells[c].text;
-    }
     bool good =
         terminal_table(terminal, &(struct terminal_table){.indent = 2,
                                                           .gap = 2,

@@ -1,12 +1,9 @@
-/*
- * terminal: what all texts for a terminal are made of: colours, wrapped sentences, labelled
+/* terminal: what all texts for a terminal are made of: colours, wrapped sentences, labelled
  * figures, a finding, a table. Every text is escaped here.
  *
  * Colours only when the caller asks for them (it knows isatty and NO_COLOR). Nothing is flushed.
- * One thread per stream.
- */
-#ifndef REPORTS_PAGE_TERMINAL_H
-#define REPORTS_PAGE_TERMINAL_H
+ * One thread per stream. */
+#pragma once
 
 #include "analyzers/judge/finding.h"
 
@@ -15,8 +12,7 @@
 /* A figure of a finding as people read it, the same in every report: the label is a row of
  * evidence.def, the value has the unit that the key carries. Not escaped. */
 struct evidence_text {
-    char label[40];
-    char value[EVENT_NAME_MAX];
+    char label[40], value[EVENT_NAME_MAX];
 };
 struct evidence_text evidence_text(const struct evidence *evidence);
 /* NULL: the key has no row. */
@@ -81,5 +77,3 @@ struct terminal_table {
 };
 /* False when out of memory. */
 bool terminal_table(const struct terminal *terminal, const struct terminal_table *table);
-
-#endif

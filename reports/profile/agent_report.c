@@ -130,13 +130,12 @@ static void print_head(const struct alloc_report *report, const json_t *profile,
 
 static bool print_table(const json_t *classes, int64_t all, FILE *out)
 {
-    static const char *const HEADS[] = {"#BYTES", "#+-", "#SHARE", "#SAMPLES", "CLASS", NULL};
     size_t count = json_array_size(classes);
     int64_t rest = 0;
     struct page page;
     page_begin(&page, "", "", SEVERITY_INFO);
     if (count > 0)
-        page_table(&page, HEADS);
+        page_table(&page, "#BYTES", "#+-", "#SHARE", "#SAMPLES", "CLASS");
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(classes, i);
         const char *name = json_string_value(json_object_get(row, "class"));
@@ -257,13 +256,12 @@ static void print_counters(const char *title, const json_t *object, FILE *out)
     const char *key, *before = "";
     json_t *value;
     bool any = false;
-    json_object_foreach((json_t *)object, key, value) any =
-        any || (json_is_integer(value) && json_integer_value(value) != 0);
+    json_object_foreach ((json_t *)object, key, value)
+        any = any || (json_is_integer(value) && json_integer_value(value) != 0);
     if (!any)
         return;
     fprintf(out, "%-14s", title);
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach ((json_t *)object, key, value) {
         if (!json_is_integer(value) || json_integer_value(value) == 0)
             continue;
         fprintf(out, "%s%s %s", before, escape_name(key).text,
@@ -439,8 +437,7 @@ static void print_methods(const json_t *methods, FILE *out)
     snprintf(line, sizeof line, "%s in %s loaded classes, most of them of",
              count_of(methods, "methods").text, count_of(methods, "classes").text);
     print_line("methods", line, out);
-    json_array_foreach(json_object_get(methods, "families"), i, family)
-    {
+    json_array_foreach (json_object_get(methods, "families"), i, family) {
         if (i == METHOD_FAMILIES)
             break;
         snprintf(line, sizeof line, "%.240s: %s in %s", text_of(family, "family").text,
@@ -628,13 +625,12 @@ static void print_rss(const json_t *rss, FILE *out)
 
 static void add_sites(struct page *page, const char *heading, const json_t *sites, bool growth)
 {
-    static const char *const HEADS[] = {"#BYTES", "#BLOCKS", "COMPONENT", "SITE", NULL};
     page_heading(page, heading);
     if (json_array_size(sites) == 0) {
         page_text(page, "none");
         return;
     }
-    page_table(page, HEADS);
+    page_table(page, "#BYTES", "#BLOCKS", "COMPONENT", "SITE");
     for (size_t i = 0; i < json_array_size(sites); i++) {
         const json_t *site = json_array_get(sites, i), *frames = json_object_get(site, "frames");
         const char *component = json_string_value(json_object_get(site, "component"));
@@ -661,14 +657,12 @@ static struct units_text growth_of(const json_t *object, const char *name)
 /* sites: they are kept at this level. */
 static void add_growth(struct page *page, const json_t *since, bool sites)
 {
-    static const char *const HEADS[] = {"COMPONENT",    "#REQUESTED", "#RESERVED", "#RESIDENT",
-                                        "#ALLOCATIONS", "#FREES",     NULL};
     char heading[80];
     int64_t age_ms = 0;
     number_of(since, "age_ms", &age_ms);
     snprintf(heading, sizeof heading, "since the baseline, %s ago", units_duration(age_ms).text);
     page_heading(page, heading);
-    page_table(page, HEADS);
+    page_table(page, "COMPONENT", "#REQUESTED", "#RESERVED", "#RESIDENT", "#ALLOCATIONS", "#FREES");
     const json_t *rows = json_object_get(since, "components");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
@@ -683,15 +677,13 @@ static void add_growth(struct page *page, const json_t *since, bool sites)
 
 bool agent_print_memory(const char *json, FILE *out)
 {
-    static const char *const HEADS[] = {"COMPONENT",    "#DOCUMENTED", "#REQUESTED",
-                                        "#RESERVED",    "#RESIDENT",   "#PEAK",
-                                        "#ALLOCATIONS", "#FREES",      NULL};
     json_t *memory = object_of(json);
     if (memory == NULL)
         return false;
     struct page page;
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "COMPONENT", "#DOCUMENTED", "#REQUESTED", "#RESERVED", "#RESIDENT", "#PEAK",
+               "#ALLOCATIONS", "#FREES");
     const json_t *rows = json_object_get(memory, "components");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);

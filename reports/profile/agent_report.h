@@ -1,5 +1,4 @@
-/*
- * agent_report: the agent's answers, JSON objects, as people read them; what its allocation profile
+/* agent_report: the agent's answers, JSON objects, as people read them; what its allocation profile
  * says as a table of classes, or the same as JSON.
  *
  *   1.8 GB allocated in 2 min 05 s; 3 601 samples, one each 512 KB
@@ -9,10 +8,8 @@
  * The total of allocations is what the JVM counted, class by class it is an estimate: +- is its
  * standard error. The content of an answer comes from the target: it is parsed, never trusted to be
  * complete, and its texts are escaped. A member that is missing is left out or shown as "?". False
- * when the text is no such object, or out failed. One thread.
- */
-#ifndef REPORTS_AGENT_REPORT_H
-#define REPORTS_AGENT_REPORT_H
+ * when the text is no such object, or out failed. One thread. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +45,3 @@ bool agent_print_json(const char *json, FILE *out);
 /* One line about what could not be written, if there is such: true then. json: the answer to `stop`
  * or `status`. */
 bool agent_print_lost(const char *json, FILE *out);
-
-#endif

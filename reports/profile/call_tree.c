@@ -24,8 +24,7 @@ struct call_tree {
     struct name *names;
     uint32_t name_count;
     size_t name_capacity;
-    uint32_t *name_places;
-    uint32_t name_place_count;
+    uint32_t *name_places, name_place_count;
     uint32_t *stack; /* names of the one being added */
     size_t stack_capacity;
     int64_t refused;
@@ -233,12 +232,11 @@ static uint32_t merge_cells(struct call_cell *cells, uint32_t count, int64_t tim
     for (uint32_t i = 0; i < count; i++)
         cells[i].slot = (int32_t)floor_of(cells[i].slot, times);
     qsort(cells, count, sizeof *cells, by_slot);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (kept > 0 && by_slot(&cells[kept - 1], &cells[i]) == 0)
             cells[kept - 1].samples += cells[i].samples;
         else
             cells[kept++] = cells[i];
-    }
     return kept;
 }
 
@@ -692,10 +690,9 @@ struct toptable *toptable_create(const struct call_tree *tree, uint32_t node)
         return NULL;
     }
     free(open);
-    for (uint32_t i = 0; i < names; i++) {
+    for (uint32_t i = 0; i < names; i++)
         if (table->rows[i].total > 0 && call_tree_name(tree, i).kind != CALL_FRAME_STATE)
             table->rows[table->row_count++] = table->rows[i];
-    }
     qsort_r(table->rows, table->row_count, sizeof *table->rows, by_weight, (void *)tree);
     return table;
 }
@@ -718,10 +715,9 @@ static double percent(const struct toptable *table, int64_t samples)
 
 bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out)
 {
-    static const char *const HEADS[] = {"#SELF", "#", "#TOTAL", "#", "METHOD", NULL};
     struct page page;
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "#SELF", "#", "#TOTAL", "#", "METHOD");
     for (uint32_t i = 0; i < table->row_count && i < rows; i++) {
         const struct top_row *row = &table->rows[i];
         char self[24], total[24], self_share[24], total_share[24];

@@ -1,5 +1,4 @@
-/*
- * call_tree: stacks of samples merged by their callers: what flame graph, collapsed stacks and top
+/* call_tree: stacks of samples merged by their callers: what flame graph, collapsed stacks and top
  * table are written from.
  *
  *   call_tree_create -> call_tree_add ... -> call_tree_finish -> ask -> call_tree_destroy
@@ -8,8 +7,7 @@
  * the writer escapes them. Bounded by CALL_TREE_NODES_MAX: a stack that does not fit is
  * refused and counted, never cut. One thread.
  */
-#ifndef REPORTS_CALL_TREE_H
-#define REPORTS_CALL_TREE_H
+#pragma once
 
 #include "reports/json/json_out.h"
 
@@ -160,8 +158,7 @@ void toptable_destroy(struct toptable *table);
  * samples matched, a heat map of the samples over time where the tree has times: a span that is picked
  * there has its own flame graph. Nothing is loaded from anywhere. Names are hostile and escaped. The
  * page is bounded: some 100 000 frames, 12 MB, however large the profile; it says what is left out. One
- * thread.
- */
+ * thread. */
 
 /* A pixel of a screen 2000 wide. */
 #define FLAMEGRAPH_MIN_SHARE (1.0 / 2000)
@@ -181,5 +178,3 @@ struct flamegraph_page {
 
 /* A finished tree. False when out failed, or memory. */
 bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page *page, FILE *out);
-
-#endif

@@ -49,8 +49,6 @@ static const char *bytes_text(int64_t bytes, struct units_text *room)
 
 void class_makers_print(const struct class_makers *classes, size_t rows, FILE *out)
 {
-    static const char *const HEADS[] = {"#loaded", "#unloaded", "#net", "#bytes",
-                                        "family",  "producer",  NULL};
     struct units_text room;
     struct page page;
     fprintf(out, "%s classes loaded and %s unloaded in %s", units_count(classes->loaded).text,
@@ -59,7 +57,7 @@ void class_makers_print(const struct class_makers *classes, size_t rows, FILE *o
         fprintf(out, "; their metadata: %s", bytes_text(classes->bytes, &room));
     fputs("\n\n", out);
     page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
+    page_table(&page, "#loaded", "#unloaded", "#net", "#bytes", "family", "producer");
     for (size_t i = 0; i < classes->family_count && i < rows; i++) {
         const struct class_family *family = classes->families[i];
         const struct family *producer = producer_of(family);

@@ -1,5 +1,4 @@
-/*
- * class_makers: class definitions summed up: by family of names, and by whose code defines them
+/* class_makers: class definitions summed up: by family of names, and by whose code defines them
  * (analyzers/classes/definer.h). From a recording (nmtwatch/jfr/jfr_classes.h) or seen from outside
  * (nmtwatch/observe).
  *
@@ -8,10 +7,8 @@
  *
  * Counts of families are the caller's; which code defines them is known from the stacks that were
  * taken, each of which stands for so many classes. Bounded: families, ways of each; what is beyond
- * is counted with the last one. One thread.
- */
-#ifndef REPORTS_PROFILE_CLASS_MAKERS_H
-#define REPORTS_PROFILE_CLASS_MAKERS_H
+ * is counted with the last one. One thread. */
+#pragma once
 
 #include "reports/profile/call_tree.h"
 
@@ -73,5 +70,3 @@ void class_makers_families_json(const struct class_makers *classes, struct json_
 /* One line (docs/json/profile.md). False when out failed, or memory. */
 bool class_makers_json(const struct class_makers *classes, FILE *out);
 void class_makers_free(struct class_makers *classes);
-
-#endif

@@ -1,5 +1,6 @@
 #include "reports/profile/call_tree.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/page/page.h"
 #include "reports/profile/profile_difference.h"
 #include "reports/text/embedded.h"
@@ -134,19 +135,14 @@ static bool place(struct drawing *drawing)
         uint32_t match;      /* the same node of the other tree */
         uint32_t next_match; /* where to look for the next child's */
     } *way = NULL;           /* by depth */
-    int capacity = 0, depth = 0;
+    size_t capacity = 0;
+    int depth = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; i != CALL_TREE_NONE; i = call_tree_next(drawing->tree, i, &depth)) {
         const struct call_node *node = call_tree_node(drawing->tree, i);
-        if (depth >= capacity) {
-            int more = capacity ? capacity * 2 : 256;
-            struct way *longer = reallocarray(way, (size_t)more, sizeof *longer);
-            if (longer == NULL) {
-                free(way);
-                return false;
-            }
-            way = longer;
-            capacity = more;
+        if (!array_room(&way, &capacity, (size_t)depth + 1, sizeof *way)) {
+            free(way);
+            return false;
         }
         int64_t first = depth > 0 ? way[depth - 1].next_sample : 0;
         way[depth] = (struct way){.next_sample = first};
@@ -166,10 +162,9 @@ static bool place(struct drawing *drawing)
     }
     free(way);
     /* The root's number is 0, and so is that of what is left out: a caller's is known before. */
-    for (uint32_t i = 1; i < call_tree_node_count(drawing->tree); i++) {
+    for (uint32_t i = 1; i < call_tree_node_count(drawing->tree); i++)
         if (drawing->number_of[i] == 0)
             drawing->number_of[i] = drawing->number_of[call_tree_node(drawing->tree, i)->parent];
-    }
     return true;
 }
 
@@ -303,12 +298,11 @@ static bool put_name(struct drawing *drawing, const char *name, size_t most)
     if (quoted == NULL)
         return false;
     putc('"', drawing->out);
-    for (const char *at = quoted; *at != '\0'; at++) {
+    for (const char *at = quoted; *at != '\0'; at++)
         if (*at == '<')
             fputs("\\u003c", drawing->out);
         else
             putc(*at, drawing->out);
-    }
     putc('"', drawing->out);
     free(quoted);
     return true;
@@ -516,10 +510,9 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
                     {CALL_FRAME_THREAD, "t0", "thread without Java frames"},
                     {CALL_FRAME_STATE, "s0", "what the thread was doing"},
                     {CALL_FRAME_CLASS, "c0", "what was allocated"}};
-        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             if (has_kind(drawing, keys[i].kind))
                 put_key(out, keys[i].colour, keys[i].text);
-        }
     }
     fputs("</p>\n"
           "<section id=\"times\" hidden><h2>",

@@ -1,12 +1,10 @@
 #include "reports/profile/observe_report.h"
 
-#include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,12 +88,11 @@ static void print_allocated(const struct observe_report *report, FILE *out)
 
 static bool print_classes(const struct observe_report *report, FILE *out)
 {
-    static const char *const HEADS[] = {"#BYTES", "#+-", "#SHARE", "#SAMPLES", "CLASS", NULL};
     struct page page;
     int64_t rest = 0, all = call_tree_samples(report->tree);
     page_begin(&page, "", "", SEVERITY_INFO);
     if (report->class_count > 0)
-        page_table(&page, HEADS);
+        page_table(&page, "#BYTES", "#+-", "#SHARE", "#SAMPLES", "CLASS");
     for (size_t i = 0; i < report->class_count; i++) {
         const struct observe_class *class = &report->classes[i];
         char share[24];
@@ -359,10 +356,9 @@ static void say_most(const struct observe_report *report, char *out, size_t size
 static void say_growth(const struct observe_report *report, char *out, size_t size)
 {
     const struct observe_growth *most = NULL;
-    for (int i = 0; i < report->growth_count; i++) {
+    for (int i = 0; i < report->growth_count; i++)
         if (report->growth[i].bytes > 0 && (most == NULL || report->growth[i].bytes > most->bytes))
             most = &report->growth[i];
-    }
     if (most != NULL)
         snprintf(out, size, ", %s of it %s", units_bytes(most->bytes).text, most->name);
 }

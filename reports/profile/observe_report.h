@@ -1,9 +1,6 @@
-/*
- * observe_report: what was seen of a JVM from outside (nmtwatch/observe), as text, JSON and files.
- * One thread.
- */
-#ifndef REPORTS_PROFILE_OBSERVE_REPORT_H
-#define REPORTS_PROFILE_OBSERVE_REPORT_H
+/* observe_report: what was seen of a JVM from outside (nmtwatch/observe), as text, JSON and files.
+ * One thread. */
+#pragma once
 
 #include "reports/profile/class_makers.h"
 
@@ -83,5 +80,3 @@ bool observe_report_write(const struct observe_report *report, enum profile_form
  * Rules.eval:88". Names are raw. */
 void observe_report_sentence(const struct observe_report *report, char *out, size_t size);
 void observe_report_free(struct observe_report *report);
-
-#endif

@@ -39,10 +39,9 @@ static uint32_t put_rows(const struct call_tree *tree, const struct toptable *ta
 static uint32_t drop_callers(struct profile_change *rows, uint32_t count)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (rows[i].self_before != 0 || rows[i].self_after != 0)
             rows[kept++] = rows[i];
-    }
     return kept;
 }
 

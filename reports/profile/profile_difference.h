@@ -1,12 +1,9 @@
-/*
- * profile_difference: two profiles of the same kind, method by method.
+/* profile_difference: two profiles of the same kind, method by method.
  *
  * By shares (the usual question: what takes more of the time than before) samples of the first profile are
  * scaled so that both have as many; absolute they stay what they are (both have run as long at the same
- * load). A change is in percent of the second profile's samples. One thread.
- */
-#ifndef REPORTS_PROFILE_DIFFERENCE_H
-#define REPORTS_PROFILE_DIFFERENCE_H
+ * load). A change is in percent of the second profile's samples. One thread. */
+#pragma once
 
 #include "reports/profile/call_tree.h"
 
@@ -35,5 +32,3 @@ bool profile_difference_print(const struct profile_difference *difference, uint3
 /* The same as a table of a page, and one of those that are new or gone alone. */
 void profile_difference_html(const struct profile_difference *difference, uint32_t rows, FILE *out);
 void profile_difference_free(struct profile_difference *difference);
-
-#endif

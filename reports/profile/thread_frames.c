@@ -1,7 +1,6 @@
 /* Which thread a stack without Java frames is of: the names of HotSpot's own threads. */
 #include "reports/profile/call_tree.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define COMM_BYTES 15 /* of a name in the kernel */
@@ -57,10 +56,9 @@ int call_frames_of_thread(struct call_frame *frames, int depth, const char *thre
 {
     if (thread == NULL || thread[0] == '\0')
         return depth;
-    for (int i = 0; i < depth; i++) {
+    for (int i = 0; i < depth; i++)
         if (frames[i].kind == CALL_FRAME_JAVA)
             return depth;
-    }
     while (depth > 0 && frames[depth - 1].kind == CALL_FRAME_NATIVE &&
            names_nothing(frames[depth - 1].name))
         depth--;

@@ -1,11 +1,9 @@
 #include "reports/soak/difference.h"
 
-#include "reports/soak/soak_report.h"
 #include "reports/text/units.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS_MAX 12 /* of families and loaders each, for people */
 /* --- series ----------------------------------------------------------------------------------- */
@@ -93,10 +91,9 @@ static void compare_series(struct difference *difference, int jdk_major)
 
 static const struct story_family *find_family(const struct story *story, const char *family)
 {
-    for (int i = 0; i < story->family_count; i++) {
+    for (int i = 0; i < story->family_count; i++)
         if (strcmp(story->families[i].row.family, family) == 0)
             return &story->families[i];
-    }
     return NULL;
 }
 
@@ -132,10 +129,9 @@ static enum significance judge_family(const struct difference *difference,
 
 static void add_family(struct difference *difference, const struct story_family *family)
 {
-    for (int i = 0; i < difference->family_count; i++) {
+    for (int i = 0; i < difference->family_count; i++)
         if (strcmp(difference->families[i].family, family->row.family) == 0)
             return;
-    }
     const struct story_family *a = find_family(difference->a.story, family->row.family);
     const struct story_family *b = find_family(difference->b.story, family->row.family);
     struct difference_family *row = &difference->families[difference->family_count++];
@@ -161,10 +157,9 @@ static int by_classes(const void *a, const void *b)
 static void compare_families(struct difference *difference)
 {
     const struct story *stories[] = {difference->a.story, difference->b.story};
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         for (int i = 0; i < stories[side]->family_count; i++)
             add_family(difference, &stories[side]->families[i]);
-    }
     if (difference->family_count > 1)
         qsort(difference->families, (size_t)difference->family_count,
               sizeof difference->families[0], by_classes);
@@ -174,19 +169,17 @@ static void compare_families(struct difference *difference)
 
 static int64_t loaders_of(const struct story *story, const char *type)
 {
-    for (int i = 0; i < story->loader_count; i++) {
+    for (int i = 0; i < story->loader_count; i++)
         if (strcmp(story->loaders[i].type, type) == 0)
             return story->loaders[i].loaders;
-    }
     return -1;
 }
 
 static void add_loader(struct difference *difference, const char *type)
 {
-    for (int i = 0; i < difference->loader_count; i++) {
+    for (int i = 0; i < difference->loader_count; i++)
         if (strcmp(difference->loaders[i].type, type) == 0)
             return;
-    }
     difference->loaders[difference->loader_count++] = (struct difference_loader){
         type, loaders_of(difference->a.story, type), loaders_of(difference->b.story, type)};
 }
@@ -204,10 +197,9 @@ static int by_loaders(const void *a, const void *b)
 static void compare_loaders(struct difference *difference)
 {
     const struct story *stories[] = {difference->a.story, difference->b.story};
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         for (int i = 0; i < stories[side]->loader_count; i++)
             add_loader(difference, stories[side]->loaders[i].type);
-    }
     if (difference->loader_count > 1)
         qsort(difference->loaders, (size_t)difference->loader_count, sizeof difference->loaders[0],
               by_loaders);
@@ -288,12 +280,10 @@ static struct units_text rate_text(double per_s)
 
 static void put_families(struct page *page, const struct difference *difference, bool all)
 {
-    static const char *const HEADS[] = {"family of classes", "#A",      "#B", "#A rate",
-                                        "#B rate",           "differs", NULL};
     if (difference->family_count == 0)
         return;
     page_heading(page, "Families of classes");
-    page_table(page, HEADS);
+    page_table(page, "family of classes", "#A", "#B", "#A rate", "#B rate", "differs");
     for (int i = 0; i < difference->family_count && (all || i < ROWS_MAX); i++) {
         const struct difference_family *row = &difference->families[i];
         page_row(page, row->family, count_text(row->classes_a).text,
@@ -304,7 +294,6 @@ static void put_families(struct page *page, const struct difference *difference,
 
 static void put_loaders(struct page *page, const struct difference *difference, bool all)
 {
-    static const char *const HEADS[] = {"class loaders of type", "#A", "#B", NULL};
     int shown = 0;
     for (int i = 0; i < difference->loader_count && (all || shown < ROWS_MAX); i++) {
         const struct difference_loader *row = &difference->loaders[i];
@@ -312,7 +301,7 @@ static void put_loaders(struct page *page, const struct difference *difference, 
             continue;
         if (shown++ == 0) {
             page_heading(page, "Class loaders");
-            page_table(page, HEADS);
+            page_table(page, "class loaders of type", "#A", "#B");
         }
         page_row(page, row->type, count_text(row->loaders_a).text, count_text(row->loaders_b).text);
     }
@@ -320,8 +309,6 @@ static void put_loaders(struct page *page, const struct difference *difference, 
 
 void difference_page(const struct difference *difference, bool all, struct page *page)
 {
-    static const char *const HEADS[] = {"series",        "#A",      "#B", "#B - A",
-                                        "95 % interval", "differs", NULL};
     int silent = 0, real = 0;
     char title[128];
     for (int i = 0; i < difference->series_count; i++)
@@ -334,7 +321,7 @@ void difference_page(const struct difference *difference, bool all, struct page 
     put_side(page, "A", &difference->a);
     put_side(page, "B", &difference->b);
     page_heading(page, "Series");
-    page_table(page, HEADS);
+    page_table(page, "series", "#A", "#B", "#B - A", "95 % interval", "differs");
     for (int i = 0; i < difference->series_count; i++) {
         bool hidden = !all && is_silent(&difference->series[i]);
         silent += hidden;

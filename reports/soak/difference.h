@@ -1,5 +1,4 @@
-/*
- * difference: two moments of one JVM or of two, side by side: series, class families, loaders.
+/* difference: two moments of one JVM or of two, side by side: series, class families, loaders.
  *
  *   difference_make -> (the fields, difference_page, difference_json) -> difference_destroy
  *
@@ -8,10 +7,8 @@
  * The interval knows the noise within each window only: two runs of the same program differ by
  * more. A family's classes are counted while a census looked; with both rates known the change is
  * significant when the counts, as Poisson counts, differ by more than two standard deviations.
- * One thread.
- */
-#ifndef REPORTS_DIFFERENCE_H
-#define REPORTS_DIFFERENCE_H
+ * One thread. */
+#pragma once
 
 #include "analyzers/soak/trial.h"
 #include "reports/json/json_out.h"
@@ -76,5 +73,3 @@ struct difference *difference_make(const struct difference_side *a,
 void difference_page(const struct difference *difference, bool all, struct page *page);
 const char *difference_json(struct json_out *out, const struct difference *difference);
 void difference_destroy(struct difference *difference);
-
-#endif

@@ -3,15 +3,11 @@
 #include "reports/json/event_json.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "analyzers/model/texts.h"
 #include "analyzers/classes/family.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 /* --- soak words ------------------------------------------------------------------------------ */
 
@@ -352,9 +348,8 @@ static void put_line(struct page *page, const struct soak_result *result,
     if (compared)
         slope = line->change.slope;
     char budgets[160] = "";
-    for (int i = 0; i < line->outcome_count; i++) {
+    for (int i = 0; i < line->outcome_count; i++)
         text_add(budgets, sizeof budgets, "%s%s", i > 0 ? "," : "", line->outcomes[i].budget->text);
-    }
     page_row(page, line->title, verdict_state_name(verdict->state),
              soak_amount_text(line->unit, (double)verdict->level_bytes).text,
              compared ? soak_growth_text(line->unit, line->change.level.value).text
@@ -404,11 +399,10 @@ static void put_jvm(struct page *page, const struct soak_summary *summary,
              who->main[0] != '\0' ? who->main : "?", who->jdk[0] != '\0' ? who->jdk : "?",
              result->warm ? result->warmup_reason : "warm-up had not ended");
     page_heading(page, heading);
-    page_table(page, heads);
-    for (int i = 0; i < result->line_count; i++) {
+    page_table_of(page, heads);
+    for (int i = 0; i < result->line_count; i++)
         if (soak_line_matters(&result->lines[i]))
             put_line(page, result, &result->lines[i]);
-    }
     put_iterations(page, result);
     if (summary->against != NULL && result->against[0] != '\0')
         page_text(page, "against %s: %s", summary->against, result->against);
@@ -568,10 +562,9 @@ static void put_xml(FILE *out, const char *text)
 {
     char safe[SOAK_TEXT_MAX * ESCAPE_GROWTH];
     size_t length = escape(ESCAPE_HTML, text, safe, sizeof safe);
-    for (size_t i = 0; i + 2 < length; i++) {
+    for (size_t i = 0; i + 2 < length; i++)
         if (memcmp(safe + i, "\xef\xbf\xbe", 3) == 0 || memcmp(safe + i, "\xef\xbf\xbf", 3) == 0)
             safe[i + 2] = '\xbd'; /* U+FFFD */
-    }
     fputs(safe, out);
 }
 
@@ -654,10 +647,9 @@ static void count_jvm(const struct soak_summary *summary, const struct soak_resu
         if (is_case(line))
             count_case(tally, line_outcome(summary, line));
     }
-    for (int i = 0; i < result->alert_count; i++) {
+    for (int i = 0; i < result->alert_count; i++)
         if (result->alert_fails[i])
             count_case(tally, "failure");
-    }
 }
 
 /* The soak as a whole is a case of its own: it may be undecided, or its command fail, without any
@@ -703,14 +695,9 @@ static void write_jvm(FILE *out, const struct soak_summary *summary, int jvm)
 bool junit_write(const struct soak_summary *summary, FILE *out)
 {
     struct tally all = {0};
-    char stamp[32] = "1970-01-01T00:00:00";
-    time_t start = (time_t)(summary->wall_start_ms / 1000);
-    struct tm utc;
     for (int i = 0; i < summary->count; i++)
         count_jvm(summary, summary->results[i], &all);
     count_case(&all, whole_outcome(summary));
-    if (gmtime_r(&start, &utc) != NULL)
-        strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
 
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
     attribute(out, "name", "nmtwatch soak");
@@ -722,7 +709,7 @@ bool junit_write(const struct soak_summary *summary, FILE *out)
     fprintf(out, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", all.tests,
             all.failures, all.errors, all.skipped);
     seconds(out, summary->duration_ms);
-    attribute(out, "timestamp", stamp);
+    attribute(out, "timestamp", units_utc(summary->wall_start_ms, UNITS_ISO).text);
     fputs(">\n    <properties>\n", out);
     const struct {
         const char *name, *value;
@@ -792,10 +779,9 @@ bool tap_write(const struct soak_summary *summary, FILE *out)
                 tap_line(out, &number, line->answer, line->decides,
                          soak_line_text(result, line).text);
         }
-        for (int j = 0; j < result->alert_count; j++) {
+        for (int j = 0; j < result->alert_count; j++)
             if (result->alert_fails[j])
                 tap_line(out, &number, SOAK_FAIL, true, result->alerts[j].finding.title);
-        }
     }
     fprintf(out, "1..%d\n", number);
     return fflush(out) == 0 && !ferror(out);

@@ -1,5 +1,4 @@
-/*
- * soak_report: the outcome of a soak as a page (reports/page/page.h), as one JSON line
+/* soak_report: the outcome of a soak as a page (reports/page/page.h), as one JSON line
  * (docs/schema/soak.json), and for build servers as JUnit XML and TAP version 13. One thread.
  *
  * JUnit is the dialect of Ant that Jenkins, GitLab and others read: one suite for each JVM, one
@@ -7,8 +6,7 @@
  * without a verdict is <error> where it decides and <skipped> where it does not: a build server
  * must not take "cannot tell" for "passed". Characters that XML 1.0 does not have become U+FFFD.
  */
-#ifndef REPORTS_SOAK_REPORT_H
-#define REPORTS_SOAK_REPORT_H
+#pragma once
 
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
@@ -16,11 +14,9 @@
 
 #include <stdio.h>
 
-/*
- * soak_words: the outcome of a soak in words, the same for terminal, JSON, JUnit and TAP.
+/* soak_words: the outcome of a soak in words, the same for terminal, JSON, JUnit and TAP.
  *
- * Texts are not escaped: what the target named may stand in them. Any thread.
- */
+ * Texts are not escaped: what the target named may stand in them. Any thread. */
 
 #define SOAK_TEXT_MAX 1024
 
@@ -35,8 +31,7 @@ struct soak_summary {
     const char *death;   /* how the command ended; "" when there is none */
     const char *report;  /* the folder, NULL: none */
     const char *against; /* the reference, NULL: none */
-    int64_t wall_start_ms;
-    int64_t duration_ms;
+    int64_t wall_start_ms, duration_ms;
     bool failed_command; /* the command ended by itself, and not with 0 */
 };
 
@@ -58,5 +53,3 @@ const char *soak_json(struct json_out *out, const struct soak_summary *summary);
 /* False when out failed. */
 bool junit_write(const struct soak_summary *summary, FILE *out);
 bool tap_write(const struct soak_summary *summary, FILE *out);
-
-#endif

@@ -1,21 +1,17 @@
 #include "reports/story/chart.h"
 
 #include "analyzers/native/internal.h"
-#include "reports/page/page.h"
 #include "reports/text/units.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define IN_RANGE          1.6     /* a threshold up to so many times the data is drawn */
 #define SLOPE_CLASSES_MIN 50      /* fewer classes show no cost of one */
 #define FLAT_BYTES        65536.0 /* a category that moved less is left out of the growth */
 
 static const struct {
-    const char *name;
-    const char *title;
-    const char *caption;
+    const char *name, *title, *caption;
     unsigned subjects;
 } CHARTS[CHART_KIND_COUNT] = {
     [CHART_CLASSES] = {"classes", "Classes",

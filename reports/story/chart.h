@@ -1,15 +1,12 @@
-/*
- * chart: a story as gnuplot scripts, one for each picture worth looking at.
+/* chart: a story as gnuplot scripts, one for each picture worth looking at.
  *
  * A script carries its data inline and names no file: the caller feeds the script to gnuplot's
  * standard input and reads the image from its standard output. Nothing here runs anything.
  *
  * A picture without data is not drawn at all (gnuplot gives up on empty series): ask
  * chart_drawable first. Values that are missing are gaps, not zeros. Names of categories and of the
- * JVM are quoted. One thread.
- */
-#ifndef REPORTS_CHART_H
-#define REPORTS_CHART_H
+ * JVM are quoted. One thread. */
+#pragma once
 
 #include "reports/story/story.h"
 
@@ -46,8 +43,7 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
  *   canvas_init -> canvas_head, canvas_title -> canvas_add ... -> canvas_axes, canvas_marks,
  *   canvas_blocks, canvas_plot -> canvas_clear (and again, for a second plot in the picture)
  *
- * Everything goes to `out`; foreign text is quoted here. Ownership: the canvas owns its series.
- */
+ * Everything goes to `out`; foreign text is quoted here. Ownership: the canvas owns its series. */
 /* --- series --------------------------------------------------------------------------------- */
 
 /* Values of a story as points to draw. A sample that does not have the value gives no point. Where
@@ -145,5 +141,3 @@ void canvas_blocks(struct canvas *canvas, double y_unit);
 /* The plot command for the blocks just written, without a newline: lines may be added. */
 void canvas_plot(struct canvas *canvas);
 void canvas_clear(struct canvas *canvas);
-
-#endif

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GAP_FACTOR 5 /* so many usual distances without a value are a gap */
 
@@ -189,8 +188,7 @@ void series_thin(struct series *series)
 {
     if (series->count <= SERIES_DRAWN_MAX)
         return;
-    int runs = SERIES_DRAWN_MAX / 2 - 1;
-    int last = series->count - 1;
+    int runs = SERIES_DRAWN_MAX / 2 - 1, last = series->count - 1;
     int kept = 1; /* the first point stays */
     for (int run = 0; run < runs; run++) {
         int from = 1 + (int)((int64_t)(last - 1) * run / runs);
@@ -229,8 +227,7 @@ double series_last(const struct series *series)
 /* Okabe and Ito's palette, which colour-blind people can distinguish, without its yellow; every
  * second round of hues is dashed, so that colour is not the only difference. */
 static const struct {
-    const char *colour;
-    const char *dash;
+    const char *colour, *dash;
 } STROKES[CANVAS_LINES_MAX] = {
     {"#0072B2", "solid"}, {"#D55E00", "solid"}, {"#009E73", "solid"}, {"#CC79A7", "solid"},
     {"#56B4E9", "solid"}, {"#E69F00", "solid"}, {"#777777", "'-'"},   {"#7B5EA7", "'-'"},

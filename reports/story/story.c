@@ -1,16 +1,12 @@
 #include "reports/story/story.h"
 
-#include "analyzers/model/texts.h"
 #include "analyzers/classes/family.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
-#include "analyzers/parse/span.h"
 #include "reports/text/units.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHANGED_BYTES (64 << 10) /* a category that moved less is a flat line */
 #define LARGE_BYTES   (4 << 20)  /* and one smaller than this is not worth a flat line */
@@ -27,8 +23,7 @@ struct story_state {
     int64_t samples_per_point; /* doubled each time the points are halved */
     int64_t samples_in_last;
     struct family_flow flows[STORY_FAMILIES_MAX];
-    int loader_censuses;
-    int first_loader_count;
+    int loader_censuses, first_loader_count;
     struct loader_row first_loaders[EVENT_ROWS_MAX];
 };
 
@@ -78,8 +73,7 @@ static void merge_point(struct story_point *into, const struct story_point *late
 static void halve_points(struct story_state *state)
 {
     struct story_point *points = state->story.points;
-    int kept = 1;
-    int count = state->story.point_count;
+    int kept = 1, count = state->story.point_count;
     for (int i = 1; i < count; i += 2) {
         points[kept] = points[i];
         state->samples_in_last = state->samples_per_point;
@@ -511,9 +505,7 @@ bool story_family_rate(const struct story_family *family, double *per_s)
 
 struct category_change {
     enum nmt_category category;
-    int64_t smallest;
-    int64_t largest;
-    int64_t last;
+    int64_t smallest, largest, last;
 };
 
 /* From the lowest point to the end: what comes and goes, as the compilers' arenas do, is no change. */

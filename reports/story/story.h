@@ -1,5 +1,4 @@
-/*
- * story: a recording, replayed and kept in the shape that reports need: who, what over time, which
+/* story: a recording, replayed and kept in the shape that reports need: who, what over time, which
  * families, which alerts, what the watching cost. HTML, Markdown, JSON and charts all read it.
  *
  *   story_create -> story_event / story_alert ... -> (reports read the fields) -> story_destroy
@@ -7,10 +6,8 @@
  * Points are decimated to STORY_POINTS_MAX by merging neighbours: memory is bounded for recordings
  * of any length. Of two merged values the later one wins, a value that only one of them has is
  * kept, the first and the last sample are always there. Ownership: the story owns everything it
- * points to. One thread.
- */
-#ifndef REPORTS_STORY_H
-#define REPORTS_STORY_H
+ * points to. One thread. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "reports/json/json_out.h"
@@ -34,8 +31,7 @@ struct story_family {
 
 struct story_cost {
     char command[64];
-    int64_t runs;
-    int64_t skipped;
+    int64_t runs, skipped;
     int64_t measured_us; /* sum over runs */
     int64_t worst_us;
     char last_skip_reason[128];
@@ -45,9 +41,7 @@ struct story_cost {
 #define STORY_HEAP_CLASSES_MAX HISTOGRAM_ROWS_MAX
 #define STORY_HEAP_POINTS_MAX  512
 struct story_heap_point {
-    int64_t ms;
-    int64_t instances;
-    int64_t bytes;
+    int64_t ms, instances, bytes;
 };
 struct story_heap_class {
     struct histogram_class last; /* as seen last */
@@ -144,18 +138,13 @@ void story_verdict(const struct story *story, char *out, size_t size);
  * the rest and has its own chart. */
 int story_top_categories(const struct story *story, enum nmt_category *out, int max);
 
-/*
- * story_page: a story as a page (reports/page/page.h): the verdict on top; then who, alerts,
+/* story_page: a story as a page (reports/page/page.h): the verdict on top; then who, alerts,
  * charts, families with their fixes, class loaders, what the watching cost, thresholds, notes. One
- * thread.
- */
+ * thread. */
 
 /* A drawn chart: its SVG for HTML, the name of its file for Markdown; either may be NULL. */
 struct story_chart {
-    const char *title;
-    const char *caption;
-    const char *svg;
-    const char *file;
+    const char *title, *caption, *svg, *file;
     unsigned subjects; /* enum page_subject */
 };
 
@@ -171,5 +160,3 @@ void story_page(const struct story *story, const struct story_chart *charts, int
 
 /* One object, '\n' at its end; the text is out's. NULL when memory ran out. */
 const char *report_json(struct json_out *out, const struct story *story);
-
-#endif

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static struct units_text count_or_none(int64_t count)
 {
@@ -23,21 +21,17 @@ static void put_header(const struct story *story, struct page *page)
     static const enum page_tone TONES[] = {PAGE_OK, PAGE_WARNING, PAGE_CRITICAL, PAGE_UNKNOWN};
     enum story_status status = story_status(story);
     const char *main = story->identity.main[0] != '\0' ? story->identity.main : "JVM";
-    char headline[1024], advice[1024], began[64] = "";
+    char headline[1024], advice[1024];
     story_headline(story, headline, sizeof headline);
     story_advice(story, advice, sizeof advice);
-    time_t seconds = (time_t)(story->wall_start_ms / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc) != NULL)
-        strftime(began, sizeof began, "%Y-%m-%d %H:%M:%S UTC", &utc);
-
     page_begin(page, headline, story_status_name(status), SEVERITY_INFO);
     page_set_tone(page, TONES[status]);
     page_set_name(page, "%s – %s (pid %" PRId64 ") – nmtwatch", story_status_name(status), main,
                   story->identity.pid);
     page_lead(page, advice);
     page_origin(page, "%s, pid %" PRId64 ", watched for %s from %s", main, story->identity.pid,
-                units_duration(story_span_ms(story)).text, began);
+                units_duration(story_span_ms(story)).text,
+                units_utc(story->wall_start_ms, "%Y-%m-%d %H:%M:%S UTC").text);
     page_footer(page, "nmtwatch " NMTWATCH_VERSION ". Sizes are counted in KB of 1024 bytes. Times "
                       "are counted from the beginning of the watch.");
 }
@@ -135,10 +129,9 @@ static void put_timeline(const struct story *story, struct page *page)
     if (out == NULL)
         return;
     fprintf(out, "<svg class=\"lanes\" width=\"100%%\" height=\"%d\">\n", height);
-    for (int i = 0; i < story->alert_count; i++) {
+    for (int i = 0; i < story->alert_count; i++)
         if (story->alerts[i].state == ALERT_RAISED)
             draw_lane(story, i, ++number, out);
-    }
     for (int i = 0; i < 3; i++)
         fprintf(out, "<text x=\"%g%%\" y=\"%d\" text-anchor=\"%s\">%s</text>", 3 + 48.5 * i,
                 height - 6, ANCHORS[i],
@@ -169,10 +162,9 @@ static void put_alerts(const struct story *story, struct page *page)
         page_text(page, "None was raised.");
     else
         put_timeline(story, page);
-    for (int i = 0; i < story->alert_count; i++) {
+    for (int i = 0; i < story->alert_count; i++)
         if (story->alerts[i].state == ALERT_RAISED)
             put_alert(story, i, ++number, page);
-    }
     if (story->alerts_dropped > 0)
         page_text(page, "%" PRId64 " more raisings and clearings are not shown.",
                   story->alerts_dropped);
@@ -220,8 +212,6 @@ static void put_family(const struct story_family *seen, struct page *page)
 
 static void put_families(const struct story *story, struct page *page)
 {
-    static const char *const HEADS[] = {
-        "Family", "#Rate", "#Loaded", "#Unloaded", "#Alive", "#Most of one name", "Seen by", NULL};
     page_heading(page, "Families of generated classes");
     page_shows(page, PAGE_ABOUT_CLASSES);
     if (story->family_count == 0) {
@@ -229,7 +219,8 @@ static void put_families(const struct story *story, struct page *page)
                         "or the pause budget was used up.");
         return;
     }
-    page_table(page, HEADS);
+    page_table(page, "Family", "#Rate", "#Loaded", "#Unloaded", "#Alive", "#Most of one name",
+               "Seen by");
     for (int i = 0; i < story->family_count; i++)
         put_family(&story->families[i], page);
     if (story->families_dropped > 0)
@@ -239,13 +230,11 @@ static void put_families(const struct story *story, struct page *page)
 
 static void put_loaders(const struct story *story, struct page *page)
 {
-    static const char *const HEADS[] = {"Type",     "#At first", "#At last",
-                                        "#Classes", "#Chunks",   NULL};
     if (story->loader_count == 0)
         return;
     page_heading(page, "Class loaders");
     page_shows(page, PAGE_ABOUT_LOADERS);
-    page_table(page, HEADS);
+    page_table(page, "Type", "#At first", "#At last", "#Classes", "#Chunks");
     for (int i = 0; i < story->loader_count; i++) {
         const struct loader_row *row = &story->loaders[i];
         page_row(page, row->type, count_or_none(story->loaders_at_first[i]).text,
@@ -260,9 +249,7 @@ static void put_loaders(const struct story *story, struct page *page)
 
 void heap_growth_head(struct page *page)
 {
-    static const char *const HEADS[] = {"Class",    "#Growth", "#Bytes", "#Objects grown by",
-                                        "#Objects", "Family",  NULL};
-    page_table(page, HEADS);
+    page_table(page, "Class", "#Growth", "#Bytes", "#Objects grown by", "#Objects", "Family");
 }
 
 void heap_growth_row(struct page *page, const struct histogram_class *row)
@@ -311,7 +298,6 @@ static void put_heap(const struct story *story, struct page *page)
 void methods_section(struct page *page, const struct sample *latest,
                      const struct kept_methods *methods)
 {
-    static const char *const HEADS[] = {"Family", "#Classes", "#Methods", "#Methods a class", NULL};
     static const char *const SOURCES[METHODS_SOURCE_COUNT] = {
         [METHODS_MEAN] = "not counted: the documented mean for each class",
         [METHODS_AGENT] = "counted by the agent",
@@ -329,7 +315,7 @@ void methods_section(struct page *page, const struct sample *latest,
     if (event->methods <= 0)
         return;
     if (event->row_count > 0)
-        page_table(page, HEADS);
+        page_table(page, "Family", "#Classes", "#Methods", "#Methods a class");
     for (int i = 0; i < event->row_count && i < METHOD_ROWS; i++) {
         const struct method_family *row = &event->rows[i];
         char each[32];
@@ -355,9 +341,6 @@ static void put_methods(const struct story *story, struct page *page)
 
 static void put_cost(const struct story *story, struct page *page)
 {
-    static const char *const HEADS[] = {"Command",  "#Runs",    "#Pauses, at most",
-                                        "#Longest", "#Skipped", "Last skipped because",
-                                        NULL};
     page_heading(page, "What the watching cost");
     if (story->watch_cost[0] != '\0')
         page_text(page, "%s", story->watch_cost);
@@ -365,7 +348,8 @@ static void put_cost(const struct story *story, struct page *page)
         page_text(page, "No command that stops the application was used.");
         return;
     }
-    page_table(page, HEADS);
+    page_table(page, "Command", "#Runs", "#Pauses, at most", "#Longest", "#Skipped",
+               "Last skipped because");
     for (int i = 0; i < story->cost_count; i++) {
         const struct story_cost *cost = &story->costs[i];
         page_row(page, cost->command, units_count(cost->runs).text,
@@ -377,9 +361,8 @@ static void put_cost(const struct story *story, struct page *page)
 
 static void put_thresholds(const struct story *story, struct page *page)
 {
-    static const char *const HEADS[] = {"Threshold", "#Value", "Meaning", NULL};
     page_details(page, "Thresholds in force", false);
-    page_table(page, HEADS);
+    page_table(page, "Threshold", "#Value", "Meaning");
     for (int t = 0; t < THRESHOLD_COUNT; t++) {
         const struct threshold_row *row = threshold_row((enum threshold)t);
         int64_t value = story->thresholds.value[t];

@@ -7,10 +7,8 @@
  * take for its own syntax.
  *
  * Into fixed buffers, always terminated (size >= 1), never cut inside a character or inside an
- * escape sequence. Any thread; no locale.
- */
-#ifndef REPORTS_ESCAPE_H
-#define REPORTS_ESCAPE_H
+ * escape sequence. Any thread; no locale. */
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -46,5 +44,3 @@ struct escaped_name escape_name(const char *text);
 
 /* Characters (not bytes) of valid UTF-8: the columns it takes, but for wide and combining ones. */
 size_t escape_columns(const char *text);
-
-#endif

@@ -1,28 +1,27 @@
 #include "reports/text/units.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 static bool refuse(const char *text, const char *expected, char *error, size_t error_size)
 {
-    snprintf(error, error_size, "'%s' is not %s", escape_name(text).text, expected);
-    return false;
+    return text_error(error, error_size, "'%s' is not %s", escape_name(text).text, expected);
 }
 
 static bool take_digits(const char **at, int64_t *number)
 {
     if (!isdigit((unsigned char)**at))
         return false;
-    for (*number = 0; isdigit((unsigned char)**at); (*at)++) {
+    for (*number = 0; isdigit((unsigned char)**at); (*at)++)
         if (__builtin_mul_overflow(*number, 10, number) ||
-            __builtin_add_overflow(*number, **at - '0', number)) {
+            __builtin_add_overflow(*number, **at - '0', number))
             return false;
-        }
-    }
     return true;
 }
 
@@ -76,9 +75,8 @@ bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t err
             continue;
         if (thousandths * units[i].ms % 1000 != 0 ||
             __builtin_mul_overflow(whole, units[i].ms, &result) ||
-            __builtin_add_overflow(result, thousandths * units[i].ms / 1000, &result)) {
+            __builtin_add_overflow(result, thousandths * units[i].ms / 1000, &result))
             break;
-        }
         *ms = result;
         return true;
     }
@@ -100,10 +98,22 @@ bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, c
     pause_text[length] = '\0';
     if (!units_parse_duration(pause_text, &pause, ignored, sizeof ignored) ||
         !units_parse_duration(slash + 1, &span, ignored, sizeof ignored) || pause < 0 ||
-        span <= 0 || pause > span) {
+        span <= 0 || pause > span)
         return refuse(text, expected, error, error_size);
-    }
     *pause_ms = pause;
     *span_ms = span;
     return true;
+}
+
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format is the caller's literal */
+struct units_text units_utc(int64_t unix_ms, const char *format)
+{
+    time_t seconds = (time_t)(unix_ms / 1000), epoch = 0;
+    struct tm utc;
+    struct units_text out;
+    if (gmtime_r(&seconds, &utc) == NULL)
+        gmtime_r(&epoch, &utc);
+    if (strftime(out.text, sizeof out.text, format, &utc) == 0)
+        out.text[0] = '\0';
+    return out;
 }

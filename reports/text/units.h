@@ -1,11 +1,8 @@
-/*
- * units: numbers as people write them (as they read them: analyzers/model/units.h).
+/* units: numbers as people write them (as they read them: analyzers/model/units.h).
  *
  * Parsers are strict: the whole text must be a number with a known unit that fits; else false and one
- * sentence without a newline in error. 1 KB = 1024 bytes. No locale. Any thread.
- */
-#ifndef REPORTS_UNITS_H
-#define REPORTS_UNITS_H
+ * sentence without a newline in error. 1 KB = 1024 bytes. No locale. Any thread. */
+#pragma once
 
 #include "analyzers/model/units.h"
 
@@ -21,5 +18,6 @@ bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t err
  * none at all. */
 bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, char *error,
                         size_t error_size);
-
-#endif
+/* A moment since the epoch by strftime, in UTC; the epoch where there is no such year. */
+#define UNITS_ISO "%Y-%m-%dT%H:%M:%S"
+struct units_text units_utc(int64_t unix_ms, const char *format);

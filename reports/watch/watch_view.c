@@ -6,7 +6,6 @@
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* The main class, or the file name of the jar: what fits into a line. */
 static struct escaped_name main_name(const struct target_identity *target)
@@ -339,8 +338,7 @@ static void print_figures(FILE *out, const struct sample *sample, int jdk_major,
     /* What plugins call the unit: B bytes, c a counter that only grows. */
     static const struct {
         enum sample_field field;
-        const char *label;
-        const char *unit;
+        const char *label, *unit;
     } FIGURES[] = {
         {SAMPLE_CLASSES_LOADED, "classes_loaded", "c"},
         {SAMPLE_CLASSES_UNLOADED, "classes_unloaded", "c"},

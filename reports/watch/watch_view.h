@@ -1,9 +1,6 @@
-/*
- * watch_view: what a person sees while a JVM is watched: alerts, the live table, plain lines, on a
- * terminal (reports/page/terminal.h). One thread per stream.
- */
-#ifndef REPORTS_WATCH_VIEW_H
-#define REPORTS_WATCH_VIEW_H
+/* watch_view: what a person sees while a JVM is watched: alerts, the live table, plain lines, on a
+ * terminal (reports/page/terminal.h). One thread per stream. */
+#pragma once
 
 #include "analyzers/judge/judge.h"
 #include "reports/page/terminal.h"
@@ -43,19 +40,15 @@ void terminal_methods(const struct terminal *terminal, const struct methods_even
 void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,
                         int max);
 
-/*
- * plugin: the verdict of `check` as monitoring plugins print it (Nagios, Icinga, Zabbix, ...):
+/* plugin: the verdict of `check` as monitoring plugins print it (Nagios, Icinga, Zabbix, ...):
  *
  *   NMTWATCH OK - reason | 'internal'=123B;524288000;2147483648;0; 'classes'=9870;;;0; ...
  *   WARNING class-load-rate: sentence
  *
  * The first line is the verdict, figures follow the only '|', further lines are the findings.
  * 'internal' is the absolute figure beside the growth thresholds: without a baseline a JVM's growth
- * is counted from zero. Any thread per stream.
- */
+ * is counted from zero. Any thread per stream. */
 
 /* sample may be NULL (nothing could be asked): no figures then. */
 void plugin_print(FILE *out, const struct check_result *result, const struct sample *sample,
                   int jdk_major, const struct thresholds *thresholds);
-
-#endif

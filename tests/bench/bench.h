@@ -5,8 +5,7 @@
  * CPU time is taken from the scheduler's own clocks (nanoseconds), not from clock ticks. One
  * thread.
  */
-#ifndef TESTS_BENCH_BENCH_H
-#define TESTS_BENCH_BENCH_H
+#pragma once
 
 #include "nmtwatch/jvm/target.h"
 
@@ -47,5 +46,3 @@ static inline struct target bench_target(const char *pid)
         bench_fail(failure.sentence);
     return target;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* fuzz: what the fuzz targets share. A broken promise of a parser ends the program, as a crash. */
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include "analyzers/parse/span.h"
 
@@ -18,5 +17,3 @@ static inline void promise_inside(struct span text, struct span part)
     promise(part.len == 0 || (part.ptr >= text.ptr && part.len <= text.len &&
                               (size_t)(part.ptr - text.ptr) <= text.len - part.len));
 }
-
-#endif

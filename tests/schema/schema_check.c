@@ -187,8 +187,7 @@ static bool matches_members(const json_t *value, json_t *schema, int file,
     json_t *member;
     bool good = true;
 
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach ((json_t *)value, key, member) {
         json_t *named = json_object_get(properties, key);
         struct place inner = below(place, key);
         if (named != NULL)
@@ -335,8 +334,8 @@ static bool matches(const json_t *value, json_t *schema, int file, const struct 
         give_up("%s: a schema that is neither an object nor true or false", files[file].name);
     if (++nesting > DEPTH_MAX)
         give_up("%s: a $ref that goes round in circles", files[file].name);
-    json_object_foreach(schema, keyword, argument) good =
-        keyword_holds(value, keyword, argument, schema, file, place) && good;
+    json_object_foreach (schema, keyword, argument)
+        good = keyword_holds(value, keyword, argument, schema, file, place) && good;
     nesting--;
     return good;
 }

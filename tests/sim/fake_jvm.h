@@ -1,6 +1,5 @@
 /* fake_jvm: what its two halves share; see fake_jvm.c. */
-#ifndef TESTS_SIM_FAKE_JVM_H
-#define TESTS_SIM_FAKE_JVM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ double running_s(void);
 void compose(FILE *out, char *operation, char *argument);
 /* Writes to the class-load tap what "was loaded" since the last call. */
 void tap_tick(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  *   struct fake fake = fake_start("--answer", "silent", NULL);  ...  fake_end(&fake);
  */
-#ifndef TESTS_SIM_SPAWN_H
-#define TESTS_SIM_SPAWN_H
+#pragma once
 
 #include <fcntl.h>
 #include <signal.h>
@@ -91,5 +90,3 @@ static inline void fake_kill(struct fake *fake)
     kill(fake->pid, SIGKILL);
     waitpid(fake->child, NULL, 0);
 }
-
-#endif

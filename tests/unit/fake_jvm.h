@@ -2,8 +2,7 @@
  * fake_jvm: what a caller of JVMTI and JNI has to give back, counted: blocks of memory, local
  * references, local frames. A test's fake JVM hands them out; at the end nothing may be left.
  */
-#ifndef TESTS_UNIT_FAKE_JVM_H
-#define TESTS_UNIT_FAKE_JVM_H
+#pragma once
 
 #include <jvmti.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ static inline jobject JNICALL fake_pop_local_frame(JNIEnv *env, jobject kept)
     held.frames--;
     return kept;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * folder: a folder of the test's own, for setup and teardown of cmocka, and files in it. Whatever the
  * test leaves in it goes with it.
  */
-#ifndef TESTS_UNIT_FOLDER_H
-#define TESTS_UNIT_FOLDER_H
+#pragma once
 
 #include <ftw.h>
 #include <stdio.h>
@@ -47,5 +46,3 @@ static inline void folder_put(const char *path, const char *text)
     if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0)
         abort();
 }
-
-#endif

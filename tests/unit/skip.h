@@ -3,13 +3,10 @@
  * (scripts/test/run-tests.sh) lists it, and counts a skip without one, or with one that is neither
  * "no JDK ..." nor "refused: ...", as a failure. Include it after cmocka.h.
  */
-#ifndef TESTS_UNIT_SKIP_H
-#define TESTS_UNIT_SKIP_H
+#pragma once
 
 #define skip_because(reason)                                                                       \
     do {                                                                                           \
         print_message("# skipped: %s\n", reason);                                                  \
         skip();                                                                                    \
     } while (0)
-
-#endif

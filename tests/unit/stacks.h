@@ -5,8 +5,7 @@
  *                    handler, and what the handler calls. Some 5 methods a path, 40 000 call sites.
  *   random           each frame is any of 1000 call sites: stacks share their first frame or two.
  */
-#ifndef TESTS_UNIT_STACKS_H
-#define TESTS_UNIT_STACKS_H
+#pragma once
 
 #include "agent/calltrace/frame.h"
 #include "agent/mem/fold_hash.h"
@@ -75,5 +74,3 @@ static inline struct frame *stacks_make(void (*make)(uint64_t *, struct frame *)
     free(hashes);
     return stacks;
 }
-
-#endif

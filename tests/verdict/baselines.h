@@ -16,8 +16,7 @@
  *
  *   baselines_create -> baselines_feed ... -> baselines_ask ... -> baselines_destroy
  */
-#ifndef TESTS_VERDICT_BASELINES_H
-#define TESTS_VERDICT_BASELINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct baselines *baselines_create(void); /* NULL: no memory */
 bool baselines_feed(struct baselines *baselines, int64_t ms, int64_t bytes, int64_t regressor);
 void baselines_ask(const struct baselines *baselines, bool growing[BASELINE_COUNT]);
 void baselines_destroy(struct baselines *baselines);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Plain data; any thread that owns it.
  */
-#ifndef TESTS_VERDICT_NOISE_H
-#define TESTS_VERDICT_NOISE_H
+#pragma once
 
 #include "tests/verdict/random.h"
 
@@ -29,5 +28,3 @@ void noise_init(struct noise *noise, enum noise_kind kind, double sigma, double 
                 struct random *random);
 /* The noise dt_s after the one before. */
 double noise_next(struct noise *noise, double dt_s, struct random *random);
-
-#endif

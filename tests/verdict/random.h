@@ -3,8 +3,7 @@
  *
  * xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018). Plain data; any thread that owns it.
  */
-#ifndef TESTS_VERDICT_RANDOM_H
-#define TESTS_VERDICT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ double random_uniform(struct random *random); /* [0, 1) */
 double random_between(struct random *random, double low, double high);
 double random_gauss(struct random *random);                    /* mean 0, variance 1 */
 double random_exponential(struct random *random, double mean); /* waiting time */
-
-#endif

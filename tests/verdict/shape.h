@@ -13,8 +13,7 @@
  *
  * Deterministic. Plain data; any thread that owns it.
  */
-#ifndef TESTS_VERDICT_SHAPE_H
-#define TESTS_VERDICT_SHAPE_H
+#pragma once
 
 #include "analyzers/trend/verdict.h"
 #include "tests/verdict/noise.h"
@@ -162,5 +161,3 @@ bool series_clean_bytes(const struct series *series, double h, double *bytes);
 /* What it grows without end, and how much of that goes with the classes loaded. */
 double shape_leak_bytes_per_h(const struct shape *shape);
 double shape_explained_share(const struct shape *shape);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Deterministic: the same trials in the same order make the same bytes.
  */
-#ifndef TESTS_VERDICT_TALLY_H
-#define TESTS_VERDICT_TALLY_H
+#pragma once
 
 #include "tests/verdict/trial.h"
 
@@ -47,5 +46,3 @@ bool tally_add(struct tally *tally, const struct trial *trial);
 /* Markdown. */
 void tally_print(struct tally *tally, FILE *out);
 void tally_free(struct tally *tally);
-
-#endif

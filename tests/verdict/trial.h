@@ -10,8 +10,7 @@
  * stopped as false   when the series has converged: raised then, or still on TRIAL_LINGER_H after
  * that
  */
-#ifndef TESTS_VERDICT_TRIAL_H
-#define TESTS_VERDICT_TRIAL_H
+#pragma once
 
 #include "tests/verdict/baselines.h"
 #include "tests/verdict/shape.h"
@@ -52,5 +51,3 @@ enum trial_end trial_end(const struct trial *trial);
 /* failures: a line for each mistake of the verdict, with how to see it again; may be NULL.
  * False: no memory. */
 bool trial_run(struct trial *trial, const struct shape *shape, unsigned seed, FILE *failures);
-
-#endif

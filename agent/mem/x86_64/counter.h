@@ -1,7 +1,6 @@
 /* x86-64: a counter that one thread writes and others read, and what is compared with one. account.h has
  * what each counts. */
-#ifndef AGENT_MEM_COUNTER_H
-#define AGENT_MEM_COUNTER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ static inline __attribute__((always_inline)) bool account_is(uint64_t value,
     return value == atomic_load_explicit(expected, memory_order_relaxed);
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* x86-64: set bits. The instruction is not in every one, and the compiler's substitute is a call. */
-#ifndef ANALYZERS_HEAP_BIT_COUNT_H
-#define ANALYZERS_HEAP_BIT_COUNT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint32_t bit_count(uint64_t bits)
     return (uint32_t)__builtin_popcountll(bits);
 #endif
 }
-
-#endif

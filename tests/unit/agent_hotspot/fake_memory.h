@@ -4,8 +4,7 @@
  * Addresses from FAKE_BASE on can be read as far as FAKE_BYTES go; nothing else can. fake_layout
  * sets a layout of our own, of the shape of JDK 25 or that of 17.
  */
-#ifndef TESTS_FAKE_MEMORY_H
-#define TESTS_FAKE_MEMORY_H
+#pragma once
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -218,5 +217,3 @@ static inline void fake_call(uintptr_t blob, uint32_t offset)
         put_word(blob + 48, scopes);
     }
 }
-
-#endif

@@ -5,8 +5,7 @@
  * symbols at the same places in all. So one page that is filled anew is what address reuse is at
  * its worst: another method, and not a pointer has changed.
  */
-#ifndef TESTS_UNIT_AGENT_METHODS_FAKE_METHODS_H
-#define TESTS_UNIT_AGENT_METHODS_FAKE_METHODS_H
+#pragma once
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -151,5 +150,3 @@ static inline uintptr_t fake_fill(size_t n, const char *class_name, const char *
     fake_symbol(page + FAKE_SIGNATURE, signature);
     return fake_method(n);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* hprof_build: a heap dump in memory, record by record, as HotSpot would write it, and its answer. */
-#ifndef TESTS_UNIT_HEAP_HPROF_BUILD_H
-#define TESTS_UNIT_HEAP_HPROF_BUILD_H
+#pragma once
 
 #include "analyzers/heap/holders.h"
 
@@ -293,5 +292,3 @@ static inline void hprof_forget(struct hprof_asked *all)
     free(all->strong);
     free(all->asked);
 }
-
-#endif

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/commands/command.h"
-#include "nmtwatch/jvm/failure.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/target.h"
 
 #include <stdbool.h>
 #include <stdio.h>

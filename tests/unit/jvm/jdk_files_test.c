@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/jvm/jdk_files.h"
 #include "nmtwatch/jvm/target.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* observe_answer: what a watch and a triage take from an observation's table, its stacks, and from texts that
  * are none. */
-#include "nmtwatch/observe/observe_answer.h"
+#include "nmtwatch/observe/observe_child.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

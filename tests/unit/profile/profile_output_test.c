@@ -152,7 +152,7 @@ static void a_result_is_whole_or_gone(void **state)
 {
     (void)state;
     struct stat status;
-    FILE *out = result_open(path);
+    FILE *out = result_open(path, 0);
     assert_non_null(out);
     assert_int_equal(fstat(fileno(out), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -160,11 +160,11 @@ static void a_result_is_whole_or_gone(void **state)
     assert_false(result_close(out, path, false)); /* its writer said so, and nobody knows why */
     assert_int_equal(errno, EIO);
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_null(result_open("/nonexistent/x"));
+    assert_null(result_open("/nonexistent/x", 0));
     assert_int_equal(errno, ENOENT);
     assert_false(result_close(NULL, path, false));
     assert_int_equal(errno, ENOENT);
-    out = result_open(path);
+    out = result_open(path, 0);
     fputs("whole", out);
     assert_true(result_close(out, path, true));
     assert_int_equal(stat(path, &status), 0);

@@ -35,7 +35,6 @@ static char *written(const struct page *page, writer *write)
 
 static void fill(struct page *page)
 {
-    static const char *const heads[] = {"family", "#classes", NULL};
     struct finding finding;
     finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
     finding_family(&finding, "unknown:" HOSTILE);
@@ -47,7 +46,7 @@ static void fill(struct page *page)
     page_finding(page, &finding);
     page_heading(page, "Names");
     page_text(page, "%s is one", HOSTILE);
-    page_table(page, heads);
+    page_table(page, "family", "#classes");
     page_row(page, HOSTILE, "1200");
     page_row(page, "plain.Name", "7");
     assert_false(page->failed);
@@ -116,7 +115,6 @@ static void has(const char *text, const char *part)
 
 static void fill_every_block(struct page *page)
 {
-    static const char *const heads[] = {"who", "#rate", NULL};
     struct finding finding;
     finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
     finding_add_int(&finding, "max_same_name", 3);
@@ -138,7 +136,7 @@ static void fill_every_block(struct page *page)
     page_finding_number(page, 2);
     page_finding_about(page, "orders", "#t1");
     page_finding_when(page, "for %d s", 5);
-    page_table(page, heads);
+    page_table(page, "who", "#rate");
     page_row(page, "first", "12.5");
     page_row_tone(page, PAGE_CRITICAL);
     page_row_fact(page, "producer", "a generator");
@@ -245,7 +243,6 @@ static void every_block_in_text(void **state)
 static void links_lead_somewhere(void **state)
 {
     (void)state;
-    static const char *const heads[] = {"family", "#classes", NULL};
     struct finding finding;
     struct page page, other;
     finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
@@ -255,7 +252,7 @@ static void links_lead_somewhere(void **state)
     page_finding(&page, &finding);
     page_heading(&page, "Families: <all>");
     page_shows(&page, PAGE_ABOUT_CLASSES);
-    page_table(&page, heads);
+    page_table(&page, "family", "#classes");
     page_row(&page, "jdk-proxy", "1");
     page_row(&page, "groovy-shell", "7");
     page_heading(&page, "Loaded");

@@ -73,8 +73,7 @@ static void test_json_holds_the_same_rules(void **state)
     assert_int_equal(json_array_size(rules), FINDING_WATCH_COUNT);
     size_t index;
     json_t *rule;
-    json_array_foreach(rules, index, rule)
-    {
+    json_array_foreach (rules, index, rule) {
         const char *alert, *expression, *lasts, *severity, *runbook;
         assert_int_equal(json_unpack(rule, "{s:s, s:s, s:s, s:{s:s}, s:{s:s}}", "alert", &alert,
                                      "expr", &expression, "for", &lasts, "labels", "severity",

@@ -3,8 +3,7 @@
  * warms up for a minute and then defines 20 Groovy scripts a second that never go away. The class
  * names in it are hostile on purpose.
  */
-#ifndef TESTS_UNIT_REPORTS_STORY_FIXTURE_H
-#define TESTS_UNIT_REPORTS_STORY_FIXTURE_H
+#pragma once
 
 #include "reports/story/story.h"
 
@@ -239,5 +238,3 @@ static inline struct story *fixture_explosion(void)
         fclose(out);                                                                               \
         printed_text;                                                                              \
     })
-
-#endif

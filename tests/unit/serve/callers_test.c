@@ -1,5 +1,5 @@
 /* Who gives way when too many are connected. */
-#include "nmtwatch/serve/callers.h"
+#include "nmtwatch/serve/web.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

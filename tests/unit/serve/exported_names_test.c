@@ -109,15 +109,15 @@ static int check_dashboard(const json_t *value)
     const char *key;
     json_t *child;
     if (json_is_object(value)) {
-        json_object_foreach((json_t *)value, key, child)
-        {
+        json_object_foreach ((json_t *)value, key, child) {
             if (json_is_string(child) &&
                 (strcmp(key, "expr") == 0 || strcmp(key, "definition") == 0))
                 count += check_names(json_string_value(child));
             count += check_dashboard(child);
         }
     }
-    json_array_foreach(value, index, child) count += check_dashboard(child);
+    json_array_foreach (value, index, child)
+        count += check_dashboard(child);
     return count;
 }
 

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/commands/config.h"
+#include "nmtwatch/commands/options.h"
 #include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/snapshot.h"
-#include "nmtwatch/serve/callers.h"
+#include "nmtwatch/serve/web.h"
 
 #include <stdio.h>
 #include <stdlib.h>

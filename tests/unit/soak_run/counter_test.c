@@ -1,5 +1,5 @@
 /* The --per command: numbers, rubbish, failures, and one that hangs. */
-#include "nmtwatch/soak/counter.h"
+#include "nmtwatch/soak/soak_run.h"
 
 #include <poll.h>
 #include <stdarg.h>

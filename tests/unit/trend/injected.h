@@ -1,6 +1,5 @@
 /* injected: noise and series whose truth is known, for the tests of this folder. */
-#ifndef TESTS_UNIT_TREND_INJECTED_H
-#define TESTS_UNIT_TREND_INJECTED_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline double injected_memory(double before, double r, uint64_t *seed)
 {
     return r * before + sqrt(1 - r * r) * injected_gauss(seed);
 }
-
-#endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/commands/config.h"
+#include "nmtwatch/commands/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

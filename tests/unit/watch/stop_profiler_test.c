@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/watch/stop_profiler.h"
+#include "nmtwatch/watch/session.h"
 
 #include <poll.h>
 #include <stdio.h>
