@@ -122,7 +122,7 @@ step() { # NAME COMMAND...
     else
         echo "not ok - $name"
         { grep -A 3 '^not ok' "$scratch/log" || tail -n 10 "$scratch/log"; } | sed 's/^/#   /' | tail -n 30
-        # shellcheck disable=SC2034 # of whoever calls
+        # shellcheck disable=SC2034 # of the caller
         failed=1
     fi
 }

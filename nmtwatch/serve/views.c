@@ -291,7 +291,7 @@ bool view_page(const struct snapshot *snapshot, FILE *out)
     add_targets(&page, snapshot);
     add_observations(&page, snapshot);
     if (snapshot->target_count > 0)
-        page_heading(&page, "What is known of each");
+        page_heading(&page, "Details");
     for (int i = 0; i < snapshot->target_count; i++)
         add_details(&page, snapshot, i);
     page_footer(&page,

@@ -364,7 +364,7 @@ section_reader() {
     sample reader.jcmd "$(gap_of stopped_jcmd $seconds "$pid" $command)"
     jvm_end gap
     heading "Largest gap of the application, $command, JDK 25"
-    row "nobody asks" reader.none ms
+    row "no reader" reader.none ms
     row "nmtwatch's client asks and reads" reader.prompt ms
     row "it asks and is stopped (SIGSTOP) for $seconds s" reader.nmtwatch ms
     row "jcmd, its reader pauses for $seconds s" reader.jcmd ms

@@ -54,7 +54,7 @@ churn() { # JDK CONFIG [AGENT_OPTIONS]
     [ -z "${3-}" ] || flag="-agentpath:$agent=start,$3,cpu=10ms,max_size=64M,file=$SCRATCH/c.jfr"
     rm -f "$SCRATCH/steps"
     mkfifo "$SCRATCH/steps"
-    exec 5<>"$SCRATCH/steps" # for reading too: opening it waits for nobody
+    exec 5<>"$SCRATCH/steps" # for reading too: opening it does not block
     # shellcheck disable=SC2086
     MALLOC_ARENA_MAX=1 spawn with_steps "$(jdk_home "$jdk")/bin/java" "${quiet[@]}" $flag \
         -cp build/workloads/classes workloads.ManyClasses "$classes" "$methods" churn >"$out" 2>&1

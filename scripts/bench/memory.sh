@@ -114,7 +114,7 @@ many_classes() { # KEY JDK SHAPE [AGENT_FLAG]
     local key=$1 jdk=$2 shape=$3 flag=${4-} step pid base='' here predicted
     rm -f "$SCRATCH/steps"
     mkfifo "$SCRATCH/steps"
-    exec 5<>"$SCRATCH/steps" # for reading too: opening it waits for nobody
+    exec 5<>"$SCRATCH/steps" # for reading too: opening it does not block
     # shellcheck disable=SC2086
     spawn with_steps "$(jdk_home "$jdk")/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:NativeMemoryTracking=summary $flag -cp build/workloads/classes \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench-sample: what a sample costs in CPU time, all told: the kernel's interrupts, the handler, the agent's thread.
+# bench-sample: what a sample costs in CPU time, in all: the kernel's interrupts, the handler, the agent's thread.
 #
 # usage: bench/sample.sh [BUILD]     SLICE=0.1 (seconds), BLOCKS=300, LOADS="random scrabble", INTERVALS="1ms 10ms",
 #                                    JDK=17, ASYNC_PROFILER (path of libasyncProfiler.so), OTHER_AGENT (of

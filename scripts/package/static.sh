@@ -27,7 +27,7 @@ aarch64*) architecture=arm64 ;;
     ;;
 esac
 
-# Library, as the linker is told, and the package that has it.
+# Library, as the linker gets it, and the package that has it.
 table() {
     cat <<'END'
 jansson libjansson-dev
@@ -54,7 +54,7 @@ bz2 libbz2-dev
 z zlib1g-dev
 END
 }
-# Of what libcurl and GnuTLS can do besides and nobody asks for: static_program_left_out.
+# Functions of libcurl and GnuTLS that are not used: static_program_left_out.
 left_out='^(gss_|GSS_|ldap_|ber_|RTMP_|libssh2_|psl_|p11_kit_)'
 at_start='^(libssh2_init|libssh2_exit)$'
 # Functions of glibc in whose place static_program.c has its own.

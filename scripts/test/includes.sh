@@ -95,7 +95,7 @@ circles() {
         END { if (files != "") print "a circle:" files }'
 }
 
-# Architectures are known to files and folders that are named for one; nobody knows the size of a page. Comments may
+# Architectures are known to files and folders that are named for one; no file knows the size of a page. Comments may
 # say what they like. Tests may name what other machines print, but have no macros, registers and instructions of one.
 machines() {
     find analyzers reports nmtwatch agent tests -name '*.[ch]' -o -name '*.def' 2>/dev/null |

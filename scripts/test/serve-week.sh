@@ -8,7 +8,7 @@
 # (tests/sim/fast_time.c); it looks at simulated JVMs once a (fast) second, asks them NMT every five,
 # records, keeps its state. Resident memory is read at each tenth of the time. Exit 1: it grew by more
 # than 4 MB after the first two tenths, in which histories fill, or a target was lost. A time-out of
-# five fast seconds is milliseconds: how many targets answer just then is told and no criterion.
+# five fast seconds is milliseconds: how many targets answer at that moment is printed, but is no criterion.
 
 . "$(dirname "$0")/../../tests/tap.sh"
 build=${1:-build}

@@ -9,7 +9,7 @@
 # the table of README.md; what was not stays there.
 # Run by scripts/test/arm64.sh [-v 25] with BUILD=build/aarch64-linux-gnu it tries that arm64 JDK, in no container.
 # One JVM at a time: about 17 s for each, 12 minutes in all.
-# Column "another user": the JVM is nobody's in its container, nmtwatch is root: JDK 8 lets only its
+# Column "another user": the JVM runs as nobody in its container, nmtwatch is root: JDK 8 lets only its
 # own user in. Column "no container": it runs on this machine, with the folder's C library by its ld.so.
 
 . "$(dirname "$0")/../../tests/tap.sh"
@@ -155,7 +155,7 @@ looks_watch() {
     expect "$SCRATCH/events" '$jdk == "8" or any(.[]; .type == "names" and .method == "tap" and
         any(.families[]; .stem == "AnyJdk$Piece"))'
 }
-# The texts it keeps must be read again without a line that nobody knows.
+# The texts it keeps must be read again without an unknown line.
 looks_triage() {
     rm -rf "$SCRATCH/triage"
     code_of 2 "$NMTWATCH" triage "$JVM_PID" --level thorough --gc --for 6s -o "$SCRATCH/triage" --json
