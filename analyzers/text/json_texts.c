@@ -401,9 +401,14 @@ bool json_take(struct text_lines *lines)
             continue;
         bool blank = span_trim(line.text).len == 0;
         size_t count = !blank && may_begin(line.text) ? lines_of_value(&pass, i) : 0;
+        /* What is in front of the first: a text without JSON costs nothing. */
+        for (size_t k = 0; count > 0 && have == 0 && k < i; k++) {
+            if (!lines->lines[k].gone)
+                text_lines_add(&made, lines->lines[k].text, lines->lines[k].number);
+        }
         if (count > 0)
             add_texts(&made, &pass.value, lines, i);
-        else
+        else if (have > 0)
             text_lines_add(&made, line.text, line.number);
         of += blank ? 0 : count > 0 ? (int64_t)count : 1;
         have += (int64_t)count;
