@@ -156,7 +156,7 @@ for jdk in $(agent_jdks); do
     touch "$GO"
     # At first a JVM that has little of a processor mostly compiles.
     wait_for 30 awk '{ exit !($14 + $15 >= 100) }' "/proc/$JVM_PID/stat"
-    observe cpu --for "$((TAP_PATIENCE > 3 ? TAP_PATIENCE : 3))s" --cpu-interval 5ms --json
+    observe cpu --for 3s --cpu-interval 1ms --json
     wait $OBSERVER
     is "$JVM_NAME: cpu" "$? $(head -c 200 "$SCRATCH/error")" "0 "
     check "$JVM_NAME: nearly all of it in one method" jq -e '.stacks > 100 and

@@ -176,10 +176,7 @@ for jdk in $jdks; do
         workloads.ManyClasses 20000 5 one < <(echo && sleep 100) >"$SCRATCH/many-$jdk.log" 2>&1 &
     OTHER[many/$jdk]=$!
     TAP_PIDS+=($!)
-    for _ in $(seq 300); do
-        grep -q loaded "$SCRATCH/many-$jdk.log" && break
-        sleep 0.1
-    done
+    wait_for 30 grep -q loaded "$SCRATCH/many-$jdk.log"
     "$NMTWATCH" triage "${OTHER[many/$jdk]}" --for 5s -o "$SCRATCH/triage-many-$jdk" --json \
         >"$SCRATCH/triage-many-$jdk.json"
     kill "${OTHER[many/$jdk]}"

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "nmtwatch/jvm/perfdata.h"
+#include "tests/unit/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,7 @@
 
 #define IMAGE_BYTES 4096
 
-static char folder[] = "/tmp/perfdata_test.XXXXXX";
-static char path[64];
+static char path[72];
 
 struct image {
     _Alignas(8) unsigned char bytes[IMAGE_BYTES];
@@ -193,18 +193,10 @@ static void refuses(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/4711", folder);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
 }
 
 int main(void)
@@ -215,5 +207,5 @@ int main(void)
         cmocka_unit_test(follows_the_file),
         cmocka_unit_test(refuses),
     };
-    return cmocka_run_group_tests_name("perfdata", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("perfdata", tests, set_up, folder_remove);
 }

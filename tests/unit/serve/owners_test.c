@@ -1,12 +1,11 @@
 /* Whose a name is, and for how long. */
 #include "nmtwatch/serve/owners.h"
+#include "tests/unit/folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,9 +16,7 @@ static const struct owner bank = {1001, false}, evil = {1002, false}, boxed = {1
 static void a_name_stays_its_owners(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/owners_test.XXXXXX", file[64];
     struct owner was;
-    assert_non_null(mkdtemp(folder));
     struct owners *owners = owners_open(folder, NOW);
     assert_false(owners_is_foreign(owners, "com.bank.App\n\xff", bank, NULL));
     owners_claim(owners, "com.bank.App\n\xff", bank, NOW);
@@ -37,9 +34,6 @@ static void a_name_stays_its_owners(void **state)
     owners = owners_open(folder, NOW + OWNER_KEEP_MS);
     assert_int_equal(owners_count(owners), 0);
     owners_close(owners);
-    snprintf(file, sizeof file, "%s/owners", folder);
-    unlink(file);
-    rmdir(folder);
 }
 
 static void who_invents_names_pushes_out_his_own(void **state)
@@ -65,5 +59,5 @@ int main(void)
         cmocka_unit_test(a_name_stays_its_owners),
         cmocka_unit_test(who_invents_names_pushes_out_his_own),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("owners", tests, folder_make, folder_remove);
 }
