@@ -161,7 +161,7 @@ static void beside_nmt_print(struct attach *attach, int jdk_major, FILE *out)
         print_sample(&sample, jdk_major, out);
 }
 
-#define OWN_ROWS 15
+#define OWN_ROWS_MAX 20
 
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
@@ -366,7 +366,7 @@ static const char *take_wait(const char *value, void *into)
 static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct option_row rows[OWN_ROWS + START_OPTION_ROWS_MAX] = {
+    struct option_row rows[OWN_ROWS_MAX + START_OPTION_ROWS_MAX] = {
         {0, "for", "TIME", take_wait, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
@@ -389,7 +389,10 @@ static int run(int argc, char **argv)
     };
     char error[600];
     int operands, code;
-    size_t count = OWN_ROWS + options_agent(&arguments.start, rows + OWN_ROWS);
+    size_t count = 0;
+    while (rows[count].name != NULL)
+        count++;
+    count += options_agent(&arguments.start, rows + count);
     start_options_spell(&arguments.start, argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
