@@ -262,6 +262,19 @@ bool canvas_add(struct canvas *canvas, series_take_fn *take, int which, const ch
     return true;
 }
 
+/* "Order" of com.acme.Order, "Object[]" of [Ljava.lang.Object; */
+static void name_without_package(const char *name, char *out, size_t size)
+{
+    const char *dot = strrchr(name, '.');
+    const char *begin = dot != NULL ? dot + 1 : name;
+    size_t length = strlen(begin), depth = strspn(name, "[");
+    bool array = depth > 0 && name[depth] == 'L' && begin[length - 1] == ';';
+    if (array && dot == NULL)
+        begin += depth + 1;
+    snprintf(out, size, "%.*s%.*s", array ? (int)strcspn(begin, ";") : 60, begin,
+             array && depth <= 3 ? 2 * (int)depth : 0, "[][][]");
+}
+
 bool canvas_add_heap(struct canvas *canvas, const struct story_heap_class *class, int stroke)
 {
     struct series *series = &canvas->series[canvas->count];
@@ -277,9 +290,7 @@ bool canvas_add_heap(struct canvas *canvas, const struct story_heap_class *class
     }
     series->count = class->point_count;
     canvas->count++;
-    const char *dot = strrchr(class->last.name, '.');
-    snprintf(series->title, sizeof series->title, "%.60s",
-             dot != NULL ? dot + 1 : class->last.name);
+    name_without_package(class->last.name, series->title, sizeof series->title);
     return true;
 }
 
@@ -358,15 +369,16 @@ void canvas_head(const struct canvas *canvas, const char *name, enum chart_forma
                 "'sans-serif,13' name '%s'\n",
                 412 * height_percent / 100, name);
     fprintf(out, "set rmargin at screen %.3f\n", legend_at);
-    fputs("set lmargin at screen 0.08\n"
-          "set encoding utf8\n"
-          "set format '%g'\n"
-          "set border 3 lc rgb '" CANVAS_AXIS_COLOUR "'\n"
-          "set grid ytics lc rgb '" GRID_COLOUR "' lt 1 lw 0.6\n"
-          "set tics nomirror out scale 0.6\n"
-          "set key at graph 1.02, graph 1.0 left top Left reverse noenhanced\n"
-          "set key samplen 1.6 spacing 1.25\n",
-          out);
+    fputs(
+        "set lmargin at screen 0.1\n" /* for less gnuplot leaves out the title of an axis to 40609.1 */
+        "set encoding utf8\n"
+        "set format '%g'\n"
+        "set border 3 lc rgb '" CANVAS_AXIS_COLOUR "'\n"
+        "set grid ytics lc rgb '" GRID_COLOUR "' lt 1 lw 0.6\n"
+        "set tics nomirror out scale 0.6\n"
+        "set key at graph 1.02, graph 1.0 left top Left reverse noenhanced\n"
+        "set key samplen 1.6 spacing 1.25\n",
+        out);
 }
 
 void canvas_title(const struct canvas *canvas, const char *title)

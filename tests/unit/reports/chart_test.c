@@ -57,6 +57,31 @@ static void test_nothing_is_drawn_without_data(void **state)
     story_destroy(story);
 }
 
+static void test_classes_are_named_without_their_packages(void **state)
+{
+    (void)state;
+    static const struct histogram_class ROWS[] = {
+        {"com.acme.Order", "", 1, 3000, FIXTURE_MB, 1000, 500000},
+        {"[[Ljava.lang.Object;", "", 1, 900, FIXTURE_MB, 300, 400000},
+        {"[LMain;", "", 1, 800, FIXTURE_MB, 200, 300000},
+        {"[B", "", 1, 700, FIXTURE_MB, 100, 200000}};
+    struct story *story = fixture_empty();
+    for (int64_t s = 0; s <= 20; s += 10) {
+        struct event event = {.kind = EVENT_HISTOGRAM, .ms = s * 1000};
+        fixture_sample(story, s, 100, 1);
+        event.histogram = (struct histogram_event){.row_count = 4, .rows = ROWS};
+        story_event(story, &event);
+    }
+    struct judge_view view = {.baseline_ms = -1};
+    story_finish(story, &view);
+    char *script = FIXTURE_PRINTED(chart_script(story, CHART_HEAP, CHART_SVG, out));
+    static const char *const TITLES[] = {"'Order ", "'Object[][] ", "'Main[] ", "'[B "};
+    for (size_t i = 0; i < sizeof TITLES / sizeof *TITLES; i++)
+        assert_non_null(strstr(script, TITLES[i]));
+    free(script);
+    story_destroy(story);
+}
+
 /* gnuplot stops at a data block without rows: none may be written. */
 static void test_no_data_block_is_empty(void **state)
 {
@@ -207,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_chart_of_a_full_story_is_drawable),
         cmocka_unit_test(test_nothing_is_drawn_without_data),
+        cmocka_unit_test(test_classes_are_named_without_their_packages),
         cmocka_unit_test(test_no_data_block_is_empty),
         cmocka_unit_test(test_foreign_names_are_quoted),
         cmocka_unit_test(test_alerts_are_numbered_and_neighbours_share_a_number),
