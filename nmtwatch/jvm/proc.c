@@ -112,7 +112,7 @@ static int open_proc_file(pid_t pid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-struct span proc_read(pid_t pid, const char *name)
+struct span proc_read_most(pid_t pid, const char *name, size_t most)
 {
     const struct span none = {NULL, 0};
     int fd = open_proc_file(pid, name);
@@ -125,7 +125,7 @@ struct span proc_read(pid_t pid, const char *name)
     for (;;) {
         if (len == capacity) {
             capacity = capacity == 0 ? 4096 : capacity * 2;
-            char *bigger = capacity <= PROC_TEXT_MAX_BYTES ? realloc(text, capacity) : NULL;
+            char *bigger = capacity <= most ? realloc(text, capacity) : NULL;
             if (bigger == NULL) {
                 error = ENOMEM;
                 break;

@@ -23,10 +23,13 @@ int proc_open(struct proc *proc, const struct target *target);
 bool proc_sample(struct proc *proc, struct sample *sample);
 void proc_close(struct proc *proc);
 
-/* The whole of /proc/PID/name, at most PROC_TEXT_MAX_BYTES; the caller frees text.ptr. On failure
- * ptr is NULL and errno says why. */
-#define PROC_TEXT_MAX_BYTES (8 << 20)
-struct span proc_read(pid_t pid, const char *name);
+/* The whole of /proc/PID/name, of at most so many bytes; the caller frees text.ptr. On failure ptr is NULL and
+ * errno says why. */
+struct span proc_read_most(pid_t pid, const char *name, size_t most);
+static inline struct span proc_read(pid_t pid, const char *name)
+{
+    return proc_read_most(pid, name, (size_t)8 << 20);
+}
 /* /proc/PID/stat of a process that has not ended, without its comm. */
 bool proc_stat_read(pid_t pid, struct proc_stat *stat);
 /* Whether the process that started so many ticks after boot has not ended. */

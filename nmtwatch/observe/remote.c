@@ -5,6 +5,7 @@
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "nmtwatch/machine/machine.h"
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/process/clock.h"
 
@@ -201,58 +202,39 @@ static void add_anonymous(uintptr_t low, uintptr_t high)
     remote.anonymous[remote.anonymous_count++].high = high;
 }
 
-/* The kernel marks what has been removed since. */
-static char *path_without_mark(const char *path)
-{
-    static const char MARK[] = " (deleted)";
-    size_t length = strlen(path), mark = sizeof MARK - 1;
-    bool marked = length > mark && strcmp(path + length - mark, MARK) == 0;
-    return strndup(path, marked ? length - mark : length);
-}
-
 /* Mappings of one file that follow each other are one library. */
 static bool read_maps(void)
 {
-    char name[48], *line = NULL;
-    size_t room = 0;
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)remote.target->pid);
-    FILE *maps = fopen(name, "re");
-    if (maps == NULL)
+    struct proc_maps maps;
+    struct proc_map map;
+    if (!proc_maps_open(&maps, remote.target->pid))
         return false;
     remote.anonymous_count = 0;
     uintptr_t first = 0, last = 0;
-    uint64_t open_inode = 0;
-    char *open_path = NULL;
+    int64_t inode = 0; /* of the library that is being read */
+    char *path = NULL;
     bool code = false;
-    for (;;) {
-        unsigned long low = 0, high = 0, inode = 0;
-        char rights[5] = "";
-        int path_at = 0;
-        bool more = getline(&line, &room, maps) > 0;
-        if (more &&
-            sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode, &path_at) < 4)
-            continue;
-        if (!more || inode != open_inode || inode == 0) {
-            if (open_inode != 0 && code && open_path != NULL)
-                add_library(first, last, open_inode, open_path);
-            free(open_path);
-            open_path = NULL;
-            open_inode = more ? inode : 0;
-            first = low;
+    for (bool more = true; more;) {
+        more = proc_maps_next(&maps, "", &map);
+        if (!more || map.inode != inode || inode == 0) {
+            if (inode != 0 && code && path != NULL)
+                add_library(first, last, (uint64_t)inode, path);
+            free(path);
+            path = NULL;
+            inode = more ? map.inode : 0;
+            first = more ? map.start_address : 0;
             code = false;
         }
         if (!more)
             break;
-        line[strcspn(line, "\n")] = '\0';
-        last = high;
-        code = code || rights[2] == 'x';
-        if (inode != 0 && open_path == NULL && path_at > 0)
-            open_path = path_without_mark(line + path_at);
-        if (inode == 0 && rights[1] == 'w')
-            add_anonymous(low, high);
+        last = map.end_address;
+        code = code || map.executable;
+        if (inode != 0 && path == NULL)
+            path = strndup(map.path.ptr, map.path.len);
+        else if (inode == 0 && map.writable)
+            add_anonymous(map.start_address, map.end_address);
     }
-    free(line);
-    fclose(maps);
+    proc_maps_close(&maps);
     remote.maps_read_ms = clock_ms(CLOCK_MONOTONIC);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/rss.h"
 
+#include "nmtwatch/jvm/proc.h"
 #include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "agent/mem/fold_hash.h"
@@ -8,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SMAPS_MAX    (INT64_C(256) << 20)
+#define SMAPS_MAX    ((size_t)256 << 20)
 #define TOUCHES_MAX  (1u << 19)
 #define STACKS_SLOTS (1u << 16)
 #define STACKS_MAX   49152
@@ -111,44 +112,17 @@ struct rss_watch {
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-static char *read_smaps(const struct target *target, size_t *length)
-{
-    char path[48], *text = NULL;
-    size_t room = 0;
-    snprintf(path, sizeof path, "/proc/%d/smaps", (int)target->pid);
-    FILE *file = fopen(path, "re");
-    *length = 0;
-    while (file != NULL) {
-        if (room - *length < 65536) {
-            char *more = room < (size_t)SMAPS_MAX ? realloc(text, room = room * 2 + 262144) : NULL;
-            if (more == NULL)
-                break;
-            text = more;
-        }
-        size_t got = fread(text + *length, 1, room - *length, file);
-        *length += got;
-        if (got == 0)
-            break;
-    }
-    if (file != NULL)
-        fclose(file);
-    return text;
-}
-
 static bool read_mappings(struct rss_watch *watch, const struct target *target,
                           struct mappings *mappings)
 {
     struct rss_account account;
     struct smaps smaps;
     struct smaps_mapping mapping;
-    size_t length;
-    char *text = read_smaps(target, &length);
-    if (text == NULL || length == 0) {
-        free(text);
+    struct span text = proc_read_most(target->pid, "smaps", SMAPS_MAX);
+    if (text.ptr == NULL)
         return false;
-    }
     rss_account_begin(&account, watch->ranges, watch->range_count);
-    smaps_begin(&smaps, (struct span){text, length});
+    smaps_begin(&smaps, text);
     bool good = true;
     while (good && smaps_next(&smaps, &mapping)) {
         good =
@@ -163,7 +137,7 @@ static bool read_mappings(struct rss_watch *watch, const struct target *target,
             .huge = mapping.huge_bytes > 0,
         };
     }
-    free(text);
+    free((void *)text.ptr);
     return good && mappings->count > 0;
 }
 
