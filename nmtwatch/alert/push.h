@@ -35,7 +35,8 @@ struct push_profile {
 
 /* Before anything is recorded for it: options, files and libcurl. 0, or the exit code with one sentence. */
 int push_possible(const struct push_options *options, char *error, size_t error_size);
-/* Several profiles, delivered together in that time. options as push_possible took it. NULL after one line on stderr. */
+/* Several profiles, delivered together in that time. options as push_possible took it. NULL after one line on
+ * stderr. */
 struct push *push_begin(const struct push_options *options, const char *verb);
 void push_add(struct push *push, const struct target *target, const struct push_profile *profile);
 /* Frees it. 0, or the exit code after one line. */
