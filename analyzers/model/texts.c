@@ -68,13 +68,12 @@ void text_add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-bool text_error(char *error, size_t size, const char *format, ...)
+void text_set(char *text, size_t size, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error, size, format, arguments);
+    vsnprintf(text, size, format, arguments);
     va_end(arguments);
-    return false;
 }
 
 #define FIRST_BYTES 2048

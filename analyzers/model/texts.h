@@ -27,8 +27,10 @@ const char *texts_format(struct texts *texts, const char *format, va_list argume
 /* Appends to a text of at most size bytes, cut where it is too long. */
 void text_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Why something failed, cut to size bytes. False, for `return text_error(error, size, "...")`. */
-bool text_error(char *error, size_t size, const char *format, ...)
+/* Why something failed, cut to size bytes. False, for `return text_error(error, size, "...")`; a macro, so that
+ * static analysis sees it. */
+#define text_error(...) (text_set(__VA_ARGS__), false)
+void text_set(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Empty again, and ready for use. */
 void texts_free(struct texts *texts);
