@@ -125,6 +125,10 @@ JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/i
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
 # Not with a sanitizer: its run-time library would have to be in the JVM first.
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
+# What each sample runs of the walker stands in one section, which agent/sampling/sampler.c fetches into the caches at once.
+OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
+SIGNAL_TEXT := hotspot/walk hotspot/topmost hotspot/return_address hotspot/scopes hotspot/code_cache hotspot/frame_cache hotspot/safepoints \
+               hotspot/$(MACHINE)/loads hotspot/$(MACHINE)/code stack/engine_signal methods/method_reading
 # The families of class names are those of a watch: the one thing the agent takes from there.
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
 # The first glibc of an architecture, and the one that has the rest: agent/old_glibc.h.
@@ -177,6 +181,7 @@ $(BUILD)/obj-agent/%.o: %.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent)"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+	@$(if $(filter $(SIGNAL_TEXT:%=agent/%.c),$<),$(OBJCOPY) --rename-section .text=signal_text $@)
 $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o) agent/exports.map

@@ -88,6 +88,7 @@ static void clear(struct calltrace_storage *storage, struct table *table)
     clear_index(&storage->budget, &table->frames);
     arena_reset(table->arena);
     atomic_store_explicit(&table->newest, 0, memory_order_relaxed);
+    table->life = ++storage->lives;
 }
 
 /* --- who is inside --------------------------------------------------------------------------- */
@@ -206,11 +207,14 @@ struct calltrace_storage *calltrace_create(size_t bound_bytes)
     storage->budget.bound_bytes =
         bound_bytes > CALLTRACE_TABLES * TABLE_BYTES ? bound_bytes : CALLTRACE_TABLES * TABLE_BYTES;
     storage->slots = mem_map(COMPONENT_REFCOUNT_SLOTS, REFCOUNT_SLOTS * sizeof *storage->slots);
+    storage->recent =
+        mem_map(COMPONENT_CALL_TRACE_STORAGE, CALLTRACE_RECENT * sizeof *storage->recent);
     storage->unfolded =
         mem_map(COMPONENT_CALL_TRACE_STORAGE, CALLTRACE_DEPTH_MAX * sizeof *storage->unfolded);
-    bool good = storage->slots != NULL && storage->unfolded != NULL;
+    bool good = storage->slots != NULL && storage->recent != NULL && storage->unfolded != NULL;
     for (int i = 0; good && i < CALLTRACE_TABLES; i++) {
         struct table *table = &storage->tables[i];
+        table->life = ++storage->lives;
         table->arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, &storage->budget);
         good = table->arena != NULL &&
                add_level(&storage->budget, &table->traces, CALLTRACE_CAPACITY_FIRST) &&
@@ -240,6 +244,9 @@ void calltrace_destroy(struct calltrace_storage *storage)
     if (storage->slots != NULL)
         mem_unmap(COMPONENT_REFCOUNT_SLOTS, storage->slots,
                   REFCOUNT_SLOTS * sizeof *storage->slots);
+    if (storage->recent != NULL)
+        mem_unmap(COMPONENT_CALL_TRACE_STORAGE, storage->recent,
+                  CALLTRACE_RECENT * sizeof *storage->recent);
     if (storage->unfolded != NULL)
         mem_unmap(COMPONENT_CALL_TRACE_STORAGE, storage->unfolded,
                   CALLTRACE_DEPTH_MAX * sizeof *storage->unfolded);

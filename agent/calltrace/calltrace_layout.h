@@ -23,6 +23,8 @@
  * begins where its tag says. Entries are never taken back, so two threads with the same stack come
  * to the same entry without a lock.
  *
+ * Most stacks were put not long ago: recent has the ids of those, and a put of one reads one cache line.
+ *
  * An index doubles while handlers use it: the drain thread maps the next level, then goes through
  * the present one, marks free entries as closed, and copies the others. A handler that finds its
  * window full or closed goes on in the next level: where something belongs is decided by one
@@ -77,9 +79,18 @@ struct trace_index {
     alignas(64) _Atomic int64_t used; /* written when something is new */
 };
 
+/* A stack that was put before, four in a cache line: its id, and a proof, the hash of id, stack and life of the table.
+ * Who finds his own proof in it has the id, and reads nothing of the tree. Written in two parts by any handler; parts
+ * of two do not fit each other. */
+struct recent_stack {
+    _Atomic uint64_t id, proof; /* 0, 0: nothing */
+};
+#define CALLTRACE_RECENT 2048 /* a power of two */
+
 struct table {
     struct trace_index traces, frames;
     struct arena *arena;
+    uint64_t life;   /* no two tables have the same, nor has one after it was cleared */
     uint32_t parity; /* lowest bit of this table's ids: the chunk's number, odd or even */
     alignas(64) _Atomic uint32_t newest;
 };
@@ -96,6 +107,7 @@ _Static_assert(REFCOUNT_SLOTS / REFCOUNT_PAGE_SLOTS == 128, "two words of pages_
 struct calltrace_storage {
     _Atomic(struct table *) active;
     struct refcount_slot *slots;
+    struct recent_stack *recent; /* of all tables, by the stack's hash */
     /* A bit per page of slots in which one was ever used: the drain reads no others, so that slots
      * that are not needed are not resident. */
     _Atomic uint64_t pages_used[2];
@@ -103,6 +115,7 @@ struct calltrace_storage {
     _Atomic bool exhausted; /* the budget had no room when the drain last asked */
     /* Drain thread. */
     struct table tables[CALLTRACE_TABLES];
+    uint64_t lives;           /* of tables so far */
     struct table *standby;    /* rotated out, not collected yet; NULL: there is none */
     struct mem_budget budget; /* of all tables: levels and arenas */
     struct frame *unfolded;   /* CALLTRACE_DEPTH_MAX: the stack that is visited */

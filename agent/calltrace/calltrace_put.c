@@ -306,6 +306,34 @@ static void count(_Atomic int64_t *counter)
                           memory_order_relaxed);
 }
 
+/* --- put before ------------------------------------------------------------------------------- */
+
+static uint64_t stack_hash(const struct wanted *wanted)
+{
+    return fold_hash(wanted->frames, wanted->depth * sizeof *wanted->frames,
+                     wanted->table->life << 1 | wanted->truncated);
+}
+
+static uint64_t proof_of(uint64_t hash, uint64_t id)
+{
+    return fold_multiply(hash, id ^ UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* The id; 0: not known. What stands there was published before it was kept. */
+static uint32_t find_recent(const struct recent_stack *recent, uint64_t hash)
+{
+    uint64_t id = atomic_load_explicit(&recent->id, memory_order_relaxed);
+    /* Acquire; partner: the release in keep_recent. Forbidden: an id without the mark that it is published. */
+    uint64_t proof = atomic_load_explicit(&recent->proof, memory_order_acquire);
+    return id != 0 && proof == proof_of(hash, id) ? (uint32_t)id : 0;
+}
+
+static void keep_recent(struct recent_stack *recent, uint64_t hash, uint32_t id)
+{
+    atomic_store_explicit(&recent->id, id, memory_order_relaxed);
+    atomic_store_explicit(&recent->proof, proof_of(hash, id), memory_order_release);
+}
+
 uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct frame *frames,
                        int depth, bool truncated)
 {
@@ -317,6 +345,13 @@ uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct
         .truncated = truncated || depth > CALLTRACE_DEPTH_MAX,
     };
     bool made;
+    uint64_t hash = stack_hash(&wanted);
+    struct recent_stack *recent = &storage->recent[hash % CALLTRACE_RECENT];
+    uint32_t id = find_recent(recent, hash);
+    if (id != 0) {
+        count(&mine->stored_seen);
+        return id;
+    }
     uint32_t reference = put(&wanted, &made);
     if (reference == 0) {
         bool exhausted = atomic_load_explicit(&storage->exhausted, memory_order_relaxed);
@@ -324,5 +359,7 @@ uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct
         return 0;
     }
     count(made ? &mine->stored_new : &mine->stored_seen);
-    return publish(wanted.table, reference);
+    id = publish(wanted.table, reference);
+    keep_recent(recent, hash, id);
+    return id;
 }

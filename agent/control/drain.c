@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define TURN_NS    100000000   /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
-#define SCAN_NS    1000000000  /* for threads that announce themselves to nobody */
-#define PUBLISH_NS 5000000000  /* a watch asks NMT that often */
+#define TURN_NS    100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
+#define SCAN_NS    1000000000 /* for threads that announce themselves to nobody; the longest wait */
+#define PUBLISH_NS 5000000000 /* a watch asks NMT that often */
 #define COUNT_NS   15000000000 /* methods of all classes */
 
 /* Between two counts, times what one takes: 0.2 %. And how many classes are named at most: this thread has
@@ -32,15 +32,23 @@ struct drain {
     int64_t chunk_ns;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop;
 };
 
-static void wait_until(struct drain *drain, int64_t until_ns)
+/* False: stopped. What lazily made ids and living objects wait for comes to this thread without an event. */
+static bool wait_turn(struct drain *drain, int64_t latest_ns)
 {
-    struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
-    while (!drain->stop && pthread_cond_timedwait(&drain->wake, &drain->lock, &until) == 0)
-        continue;
+    int64_t turn_ns = clock_now_ns() + TURN_NS;
+    if (drain->recording->lazy != NULL || drain->recording->live != NULL || latest_ns < turn_ns)
+        latest_ns = turn_ns;
+    pthread_mutex_unlock(&drain->lock);
+    bool on = wakeup_wait(&drain->recording->sampler.wakeup, turn_ns, latest_ns);
+    pthread_mutex_lock(&drain->lock);
+    return on;
+}
+
+static int64_t earlier(int64_t one_ns, int64_t other_ns)
+{
+    return one_ns < other_ns ? one_ns : other_ns;
 }
 
 /* When the next chunk ends; while none can be begun, when that is tried again: after twice the time
@@ -81,10 +89,8 @@ static void work(struct drain *drain, JNIEnv *env)
             end_ns = drain->recording->end_ns;
     int failures = 0;
     pthread_mutex_lock(&drain->lock);
-    while (!drain->stop) {
-        wait_until(drain, clock_now_ns() + TURN_NS);
-        if (drain->stop)
-            break;
+    while (wait_turn(
+        drain, earlier(earlier(next_scan_ns, chunk_end_ns), end_ns != 0 ? end_ns : INT64_MAX))) {
         recording_turn(drain->recording);
         threads_pause(drain->recording->threads, recording_is_interrupted(drain->recording));
         recording_meet(drain->recording, env);
@@ -145,11 +151,6 @@ struct drain *drain_start(JavaVM *vm, struct recording *recording, int64_t chunk
     drain->vm = vm;
     drain->recording = recording;
     drain->chunk_ns = chunk_ns;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&drain->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&drain->lock, NULL);
     /* No signal of the application's is for this thread. */
     sigset_t all, before;
@@ -177,12 +178,8 @@ void drain_unlock(struct drain *drain)
 
 void drain_stop(struct drain *drain)
 {
-    pthread_mutex_lock(&drain->lock);
-    drain->stop = true;
-    pthread_cond_signal(&drain->wake);
-    pthread_mutex_unlock(&drain->lock);
+    wakeup_stop(&drain->recording->sampler.wakeup);
     pthread_join(drain->thread, NULL);
-    pthread_cond_destroy(&drain->wake);
     pthread_mutex_destroy(&drain->lock);
     mem_free(drain);
 }

@@ -33,13 +33,17 @@ static bool find_text(uintptr_t symbol, struct method_text *text)
     return symbol != 0 && length != 0;
 }
 
+static uintptr_t pool_entry(uintptr_t pool, uint16_t index)
+{
+    return pool + (uintptr_t)layout.pool_size + (uintptr_t)index * WORD_BYTES;
+}
+
 static bool find_in_pool(uintptr_t pool, uint16_t index, struct method_text *text)
 {
     int32_t length = (int32_t)load_u32(pool + (uintptr_t)layout.pool_length, 0);
     if (index == 0 || index >= length)
         return false;
-    return find_text(
-        load_pointer(pool + (uintptr_t)layout.pool_size + (uintptr_t)index * WORD_BYTES), text);
+    return find_text(load_pointer(pool_entry(pool, index)), text);
 }
 
 static void find_lines(struct method_reading *reading)
@@ -57,6 +61,56 @@ static void find_lines(struct method_reading *reading)
         return;
     reading->lines = at + before;
     reading->lines_room = (size_t)words * WORD_BYTES - before;
+}
+
+#define LINE_BYTES        64
+#define FETCHED_LINES_MAX 4 /* of a line table */
+
+static void fetch(uintptr_t address, int32_t offset)
+{
+    __builtin_prefetch((const void *)(address + (uintptr_t)offset));
+}
+
+static void fetch_symbol(uintptr_t symbol)
+{
+    fetch(symbol, layout.symbol_length);
+    fetch(symbol, layout.symbol_body + LINE_BYTES / 2);
+}
+
+void method_reading_fetch(const uintptr_t *methods, int count)
+{
+    struct {
+        uintptr_t at, pool, name, signature;
+    } of[METHOD_FETCH_MAX];
+    for (int i = 0; i < count; i++)
+        fetch(methods[i], layout.method_const);
+    for (int i = 0; i < count; i++) {
+        of[i].at = method_reading_identity(methods[i]);
+        fetch(of[i].at, layout.const_constants);
+        fetch(of[i].at, layout.const_name_index);
+    }
+    for (int i = 0; i < count; i++) {
+        uintptr_t at = of[i].at;
+        of[i].pool = load_pointer(at + (uintptr_t)layout.const_constants);
+        of[i].name = pool_entry(of[i].pool, load_u16(at + (uintptr_t)layout.const_name_index, 0));
+        of[i].signature =
+            pool_entry(of[i].pool, load_u16(at + (uintptr_t)layout.const_signature_index, 0));
+        fetch(of[i].pool, layout.pool_holder);
+        fetch(of[i].name, 0);
+        fetch(of[i].signature, 0);
+        uint32_t lines =
+            (uint32_t)layout.const_size + load_u16(at + (uintptr_t)layout.const_code_size, 0);
+        for (uint32_t line = 0; line < FETCHED_LINES_MAX; line++)
+            fetch(at + lines, (int32_t)line * LINE_BYTES);
+    }
+    for (int i = 0; i < count; i++) {
+        fetch(load_pointer(of[i].pool + (uintptr_t)layout.pool_holder), layout.klass_name);
+        fetch_symbol(load_pointer(of[i].name));
+        fetch_symbol(load_pointer(of[i].signature));
+    }
+    for (int i = 0; i < count; i++)
+        fetch_symbol(load_pointer(load_pointer(of[i].pool + (uintptr_t)layout.pool_holder) +
+                                  (uintptr_t)layout.klass_name));
 }
 
 bool method_reading_begin(uintptr_t method, struct method_reading *reading)

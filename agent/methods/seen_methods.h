@@ -60,6 +60,10 @@ enum {
 struct seen_methods *seen_methods_create(size_t bound_bytes);
 /* The number for frame.value. */
 uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method);
+/* A hint that these come next (at most SEEN_FETCH_MAX): what a put of each needs is brought into the caches, for all
+ * at the same time. */
+#define SEEN_FETCH_MAX 32
+void seen_methods_fetch(const struct seen_methods *seen, const uintptr_t *methods, int count);
 
 /* A class was loaded or prepared: its methods may run from now on. */
 void seen_methods_class_loaded(struct seen_methods *seen);

@@ -2,6 +2,7 @@
 #include "agent/methods/seen_methods_layout.h"
 
 #include "agent/mem/fold_hash.h"
+#include "agent/hotspot/layout.h"
 #include "agent/hotspot/safepoints.h"
 
 #define METHOD_ALIGNMENT 8
@@ -338,14 +339,40 @@ static uint64_t keep_recent(struct seen_methods *seen, const struct wanted *want
     return number;
 }
 
+static struct wanted want(const struct seen_methods *seen, uintptr_t method)
+{
+    return (struct wanted){
+        .method = method,
+        .moment = moment_of(seen),
+        .identity = method_reading_identity(method),
+        .place_hash = seen_place_hash(method),
+    };
+}
+
+_Static_assert(SEEN_FETCH_MAX <= METHOD_FETCH_MAX, "handed on");
+
+void seen_methods_fetch(const struct seen_methods *seen, const uintptr_t *methods, int count)
+{
+    uintptr_t compared[SEEN_FETCH_MAX];
+    int others = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t hash = seen_place_hash(methods[i]);
+        __builtin_prefetch(&seen->recent[(hash >> 32) % SEEN_RECENT]);
+        __builtin_prefetch((const void *)(methods[i] + (uintptr_t)layout.method_const));
+    }
+    for (int i = 0; i < count; i++) {
+        struct wanted wanted = want(seen, methods[i]);
+        if (find_recent(seen, &wanted) == 0)
+            compared[others++] = methods[i];
+    }
+    method_reading_fetch(compared, others);
+}
+
 uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method)
 {
-    struct wanted wanted = {.method = method};
-    wanted.moment = moment_of(seen);
-    wanted.identity = method_reading_identity(method);
+    struct wanted wanted = want(seen, method);
     if (method % METHOD_ALIGNMENT != 0 || wanted.identity == 0)
         return unreadable(seen);
-    wanted.place_hash = seen_place_hash(method);
     uint64_t number = find_recent(seen, &wanted);
     if (number != 0)
         return number;

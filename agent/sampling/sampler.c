@@ -5,10 +5,24 @@
 #include "agent/sampling/threads.h"
 #include "agent/stack/native.h"
 
+#define CACHE_LINE_BYTES 64
+
 static void count(_Atomic int64_t *counter)
 {
     /* Relaxed: a counter orders nothing; the reader takes what it finds. */
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* The code of the walk (SIGNAL_TEXT in the Makefile). */
+extern const char __start_signal_text[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_signal_text[] __attribute__((weak, visibility("hidden")));
+
+/* The application has pushed it out of the caches since the last sample. Fetched all at once; executing it would
+ * wait for one line after the other. */
+static void fetch_code(void)
+{
+    for (const char *at = __start_signal_text; at < __stop_signal_text; at += CACHE_LINE_BYTES)
+        __builtin_prefetch(at, 0, 2);
 }
 
 /* Native frames until the code cache begins, then Java. A stack without any frame says why. */
@@ -16,6 +30,7 @@ static int walk(struct sampler *sampler, JNIEnv *env, void *ucontext, struct fra
                 bool *truncated)
 {
     enum walk_code code;
+    fetch_code();
     int depth = sampler->native ? native_walk(ucontext, frames, sampler->depth) : 0;
     int java = sampler->engine->walk(env, ucontext, frames + depth, sampler->depth - depth, &code);
     count(&sampler->walks[code]);
@@ -80,7 +95,8 @@ static void take(struct sampler *sampler, int slot, int tid, JNIEnv *env, void *
 void sampler_sample(void *context, int tid, JNIEnv *env, void *ucontext)
 {
     struct sampler *sampler = context;
-    count(&sampler->samples);
+    wakeup_count(&sampler->wakeup,
+                 atomic_fetch_add_explicit(&sampler->samples, 1, memory_order_relaxed));
     int slot = calltrace_enter(sampler->traces, tid);
     if (slot < 0) {
         count(&sampler->dropped_slots);

@@ -14,6 +14,7 @@
 
 #include "agent/buffer/recording_buffers.h"
 #include "agent/buffer/thread_id_tables.h"
+#include "agent/buffer/wakeup.h"
 #include "agent/calltrace/calltrace.h"
 #include "agent/stack/engine.h"
 
@@ -29,6 +30,8 @@ struct sampler {
     struct thread_id_tables *thread_ids;
     struct frame *scratch; /* RECORDING_BUFFERS x depth */
 
+    struct wakeup wakeup;    /* of the drain thread */
+    _Atomic int64_t here;    /* sampler_here_end */
     _Atomic int64_t samples; /* = every outcome below, added up */
     _Atomic int64_t stored;
     _Atomic int64_t dropped_slots;

@@ -42,4 +42,6 @@ void sampler_here_end(struct sampler *sampler, const struct sampler_here *here, 
 {
     recording_buffer_commit(sampler->buffers, here->index, length);
     calltrace_leave(sampler->traces, here->slot);
+    wakeup_count(&sampler->wakeup,
+                 atomic_fetch_add_explicit(&sampler->here, 1, memory_order_relaxed));
 }

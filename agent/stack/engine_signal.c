@@ -22,11 +22,23 @@ static uintptr_t number_of(struct seen_methods *seen, uintptr_t method)
     return seen != NULL ? seen_methods_put(seen, method) : SEEN_UNKNOWN;
 }
 
+static void fetch_methods(const struct seen_methods *seen, const struct walked_frame *frames,
+                          int count)
+{
+    uintptr_t methods[SEEN_FETCH_MAX];
+    int fetched = 0;
+    for (int i = 0; i < count && fetched < SEEN_FETCH_MAX; i++)
+        methods[fetched++] = frames[i].method;
+    seen_methods_fetch(seen, methods, fetched);
+}
+
 /* A method on this stack cannot be unloaded before the handler returns: its number is got here. */
 static void number_methods(struct frame *frames, int depth)
 {
     struct seen_methods *seen = atomic_load_explicit(&engine_vm_seen, memory_order_acquire);
     for (int i = 0; i < depth; i++) {
+        if (seen != NULL && i % SEEN_FETCH_MAX == 0)
+            fetch_methods(seen, (const struct walked_frame *)frames + i, depth - i);
         struct walked_frame walked = ((struct walked_frame *)frames)[i];
         frames[i] = (struct frame){
             .value = number_of(seen, walked.method),

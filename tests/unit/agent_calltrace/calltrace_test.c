@@ -134,6 +134,22 @@ static void test_what_makes_two_stacks_two(void **state)
     calltrace_destroy(storage);
 }
 
+/* What was put in an earlier life of a table is not there any more. */
+static void test_each_chunk_has_its_stacks(void **state)
+{
+    (void)state;
+    struct calltrace_storage *storage = calltrace_create(BOUND);
+    for (int chunk = 0; chunk < 3 * 3; chunk++) {
+        struct calltrace last = {0};
+        uint32_t id = put(storage, 7);
+        assert_int_equal(put(storage, 7), id);
+        calltrace_rotate(storage);
+        assert_int_equal(calltrace_collect(storage, see_one, &last), 1);
+        assert_int_equal(last.id, id);
+    }
+    calltrace_destroy(storage);
+}
+
 static void test_truncated_is_marked(void **state)
 {
     (void)state;
@@ -483,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stored_once),
         cmocka_unit_test(test_what_makes_two_stacks_two),
+        cmocka_unit_test(test_each_chunk_has_its_stacks),
         cmocka_unit_test(test_truncated_is_marked),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_doubles_without_loss),
