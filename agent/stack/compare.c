@@ -38,7 +38,6 @@ enum outcome {
     IDENTICAL,
     PLACE_AFTER_CALL,
     AT_RETURN,
-    FRAME_GONE,
     CUT_SHORT,
     OTHER_BCI,
     OTHER_STACK,
@@ -52,7 +51,6 @@ static const char *const NAMES[OUTCOMES] = {
     [IDENTICAL] = "identical",
     [PLACE_AFTER_CALL] = "place_after_call",
     [AT_RETURN] = "at_return",
-    [FRAME_GONE] = "frame_gone",    /* AGCT misses the caller: see frame_is_gone */
     [CUT_SHORT] = "agct_cut_short", /* the same as far as it goes, and without an end */
     [OTHER_BCI] = "other_bci",
     [OTHER_STACK] = "other_stack",
@@ -145,20 +143,9 @@ static enum outcome judge(const struct frame *agct, int agct_depth, const struct
     return vm_code == WALK_NO_JAVA_FRAME ? NO_FRAMES : LOST;
 }
 
-/* In the last instructions of a compiled method, whose frame is no longer what AGCT takes it to be. */
-static bool frame_is_gone(void *ucontext)
-{
-    struct registers registers;
-    struct code_blob blob;
-    registers_read(ucontext, &registers);
-    return code_cache_find(registers.pc, &blob) && blob.kind == CODE_METHOD &&
-           (intptr_t)(registers.pc - blob.code) > blob.frame_complete &&
-           frame_part_at(&blob, registers.pc) != FRAME_WHOLE;
-}
-
 /*
- * At the last instruction of a compiled method AsyncGetCallTrace takes the frame to be there still, and the
- * caller's frame for another one. It is asked again for where the thread will be when that instruction has run: then
+ * In the last instructions of a compiled method AsyncGetCallTrace takes the frame to be there still, and the
+ * caller's frame for another one. It is asked again for where the thread will be when they have run: then
  * ours has to be the frames of this method, and that.
  */
 static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
@@ -168,13 +155,28 @@ static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *a
     struct code_blob blob;
     enum walk_code code;
     registers_read(ucontext, &registers);
+    uintptr_t sp = registers.sp;
     if (!code_cache_find(registers.pc, &blob) || blob.kind != CODE_METHOD ||
-        (load_u32(registers.pc, 0) & machine.return_mask) != machine.return_code)
+        (intptr_t)(registers.pc - blob.code) < blob.frame_complete)
         return false;
+    switch (frame_part_at(&blob, registers.pc)) {
+    case FRAME_WHOLE:
+        return false;
+    case FRAME_PUSHED:
+        registers.fp = load_pointer(sp);
+        registers.pc = return_address_at(sp + sizeof(uintptr_t));
+        registers.sp += 2 * sizeof(uintptr_t);
+        break;
+    case FRAME_MOVED:
+        registers.pc = registers.link;
+        registers.sp += (uintptr_t)blob.frame_bytes;
+        break;
+    case FRAME_BARE:
+        registers.pc = registers.link != 0 ? registers.link : return_address_at(sp);
+        registers.sp += (uintptr_t)machine.call_pushed_bytes;
+    }
+    registers.pc--; /* it takes the place after its pc */
     ucontext_t after = *(const ucontext_t *)ucontext;
-    /* It takes the place after its pc. */
-    registers.pc = (registers.link != 0 ? registers.link : return_address_at(registers.sp)) - 1;
-    registers.sp += (uintptr_t)machine.call_pushed_bytes;
     registers_write(&after, &registers);
     int callers = agct_walk(env, &after, returned, DEPTH_MAX, &code), own = vm_depth - callers;
     if (callers <= 0 || own <= 0 || own > agct_depth)
@@ -209,9 +211,6 @@ static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int 
             same_after_return(env, ucontext, agct, agct_depth, frames, depth, room->returned))
             outcome = AT_RETURN;
     }
-    if (outcome == OTHER_STACK && depth > 0 && frame_is_gone(ucontext) &&
-        (agct[0].value == 0 || agct_method(agct[0]) == frames[0].value))
-        outcome = FRAME_GONE;
     count(&matrix[agct_code][code]);
     int64_t number = atomic_fetch_add_explicit(&outcomes[outcome], 1, memory_order_relaxed);
     keep_example(outcome, number, ucontext, agct, agct_depth, agct_code, frames, depth, code);

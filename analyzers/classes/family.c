@@ -329,7 +329,7 @@ static bool is_of_jdk(struct span label)
     static const struct span prefixes[] = {SPAN_INIT("java."), SPAN_INIT("javax."),
                                            SPAN_INIT("jdk."), SPAN_INIT("sun."),
                                            SPAN_INIT("com.sun.")};
-    return span_starts_with_any(label, prefixes, sizeof prefixes / sizeof prefixes[0]);
+    return span_row(label, span_starts_with, SPAN_TABLE(prefixes)) >= 0;
 }
 
 /* Functions of libraries ("mmap [libc.so.6]") and what stands in for frames ("[unknown]"). */

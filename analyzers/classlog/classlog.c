@@ -49,11 +49,6 @@ struct line_heads {
 #define ONES          UINT64_C(0x0101010101010101)
 #define TOP_BITS      (ONES * 0x80)
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* False when it has more digits than class_log.h takes, or another form. */
 static bool learn_clock(struct line_head *head, struct span text, const struct class_log_line *line)
 {

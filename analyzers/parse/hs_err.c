@@ -1,7 +1,5 @@
 #include "analyzers/parse/hs_err.h"
 
-#define KB INT64_C(1024)
-
 /* Without what Markdown, comments and the JVM put in front: "# ", ">", blanks. */
 static struct span bare(struct span line)
 {
@@ -13,13 +11,12 @@ static struct span bare(struct span line)
 
 bool hs_err_is_head(struct span line)
 {
-    line = bare(line);
-    return span_starts_with(
-               line,
-               SPAN_LITERAL("There is insufficient memory for the Java Runtime Environment")) ||
-           span_starts_with(line,
-                            SPAN_LITERAL("A fatal error has been detected by the Java Runtime")) ||
-           span_starts_with(line, SPAN_LITERAL("An unexpected error has been detected by"));
+    static const struct span heads[] = {
+        SPAN_INIT("There is insufficient memory for the Java Runtime Environment"),
+        SPAN_INIT("A fatal error has been detected by the Java Runtime"),
+        SPAN_INIT("An unexpected error has been detected by"),
+    };
+    return span_row(bare(line), span_starts_with, SPAN_TABLE(heads)) >= 0;
 }
 
 bool hs_err_is_section(struct span line)
@@ -62,32 +59,24 @@ bool hs_err_is_section(struct span line)
         SPAN_INIT("vm_info: "),
         SPAN_INIT("C-Heap outstanding allocations: "),
     };
-    if (hs_err_is_head(line))
-        return true;
     line = bare(line);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (span_starts_with(line, sections[i]))
-            return true;
-    }
-    /* "Event: 12.345 Thread 0x00007f... Exception <a 'java/...": of one of its lists of events */
-    if (span_starts_with(line, SPAN_LITERAL("Event: ")) &&
-        span_find(line, SPAN_LITERAL(" Thread 0x")) > 0)
-        return true;
-    return (span_starts_with(line, SPAN_LITERAL("SIG")) &&
-            span_find(line, SPAN_LITERAL(" at pc=")) > 0);
+    return hs_err_is_head(line) || span_row(line, span_starts_with, SPAN_TABLE(sections)) >= 0 ||
+           /* "Event: 12.345 Thread 0x00007f... Exception <a 'java/...": of one of its lists of events */
+           (span_starts_with(line, SPAN_LITERAL("Event: ")) &&
+            span_contains(line, SPAN_LITERAL(" Thread 0x"))) ||
+           (span_starts_with(line, SPAN_LITERAL("SIG")) &&
+            span_contains(line, SPAN_LITERAL(" at pc=")));
 }
 
 /* --- versions ------------------------------------------------------------------------ */
 
 static int major_of(struct span text)
 {
-    int64_t major;
-    if (!span_take_unsigned(&text, &major) || major > 999 || text.len == 0 ||
-        strchr(".+-_) ", text.ptr[0]) == NULL)
-        return 0;
-    if (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major))
-        return 0;
-    return (int)major;
+    struct span rest = text;
+    int64_t number;
+    bool ends =
+        span_take_unsigned(&rest, &number) && rest.len > 0 && strchr(".+-_) ", rest.ptr[0]) != NULL;
+    return ends ? java_major(text) : 0;
 }
 
 /* The major number of "# JRE version: ..." words, "(8.0_272-b10) (build )" as well; or 0. */
@@ -117,12 +106,11 @@ static void take_vm(struct hs_err *file, struct span line)
     file->is_32bit = span_find(line, SPAN_LITERAL(" VM ")) > 0 &&
                      span_find(line, SPAN_LITERAL("64-Bit")) < 0 &&
                      span_find(line, SPAN_LITERAL("64 bit")) < 0;
-    for (size_t i = 0; i < sizeof platforms / sizeof platforms[0]; i++) {
-        ptrdiff_t at = span_find(line, platforms[i].mark);
-        if (at < 0)
-            continue;
-        file->platform = platforms[i].platform;
-        file->arch = span_until(span_skip(line, (size_t)at), " ),");
+    int at = span_row(line, span_contains, SPAN_TABLE(platforms));
+    if (at >= 0) {
+        file->platform = platforms[at].platform;
+        file->arch =
+            span_until(span_skip(line, (size_t)span_find(line, platforms[at].mark)), " ),");
     }
     /* A 64-bit VM of Zero or of another vendor may leave the word out; its name does not. */
     if (span_find(file->arch, SPAN_LITERAL("64")) > 0 ||
@@ -141,10 +129,10 @@ static void set(struct hs_err *file, enum hs_err_figure figure, int64_t value)
 /* "6516 k", "unlimited", "-1", "infinity", "536870912" */
 static bool take_limit(struct span text, int64_t *value)
 {
+    static const struct span none[] = {SPAN_INIT("unlimited"), SPAN_INIT("infinity"),
+                                       SPAN_INIT("-1"), SPAN_INIT("max")};
     text = span_trim(text);
-    if (span_starts_with(text, SPAN_LITERAL("unlimited")) ||
-        span_starts_with(text, SPAN_LITERAL("infinity")) ||
-        span_starts_with(text, SPAN_LITERAL("-1")) || span_starts_with(text, SPAN_LITERAL("max"))) {
+    if (span_row(text, span_starts_with, SPAN_TABLE(none)) >= 0) {
         *value = HS_ERR_UNLIMITED;
         return true;
     }
@@ -156,67 +144,56 @@ static bool take_limit(struct span text, int64_t *value)
     return true;
 }
 
-/* Lines "key value": the first such line counts. */
+/* Lines that begin so have the figure behind the mark; the first such line counts.
+ *
+ *   C-Heap outstanding allocations: 46526K, retained: 2104565K (may have wrapped)
+ *   rlimit: STACK 8192k, CORE infinity, NPROC 95259, ...     (JDK 9+ "NPROC 1024/4096 ,")
+ */
 static const struct {
-    struct span key;
+    struct span key, mark;
     enum hs_err_figure figure;
 } keyed[] = {
-    {SPAN_INIT("MemTotal:"), HS_ERR_MEM_TOTAL},
-    {SPAN_INIT("MemFree:"), HS_ERR_MEM_FREE},
-    {SPAN_INIT("MemAvailable:"), HS_ERR_MEM_AVAILABLE},
-    {SPAN_INIT("SwapTotal:"), HS_ERR_SWAP_TOTAL},
-    {SPAN_INIT("SwapFree:"), HS_ERR_SWAP_FREE},
-    {SPAN_INIT("CommitLimit:"), HS_ERR_COMMIT_LIMIT},
-    {SPAN_INIT("Committed_AS:"), HS_ERR_COMMITTED_AS},
-    {SPAN_INIT("memory_limit_in_bytes:"), HS_ERR_CONTAINER_LIMIT},
-    {SPAN_INIT("memory_usage_in_bytes:"), HS_ERR_CONTAINER_USAGE},
-    {SPAN_INIT("memory_max_usage_in_bytes:"), HS_ERR_CONTAINER_PEAK},
-    {SPAN_INIT("memory_limit:"), HS_ERR_CONTAINER_LIMIT},
-    {SPAN_INIT("memory_usage:"), HS_ERR_CONTAINER_USAGE},
-    {SPAN_INIT("memory_max_usage:"), HS_ERR_CONTAINER_PEAK},
-    {SPAN_INIT("maximum number of tasks:"), HS_ERR_TASKS_MAX},
-    {SPAN_INIT("current number of tasks:"), HS_ERR_TASKS},
-    {SPAN_INIT("Virtual Size:"), HS_ERR_PROCESS_VIRTUAL},
-    {SPAN_INIT("Resident Set Size:"), HS_ERR_PROCESS_RSS},
-    {SPAN_INIT("VmSize:"), HS_ERR_PROCESS_VIRTUAL},
-    {SPAN_INIT("VmRSS:"), HS_ERR_PROCESS_RSS},
-    {SPAN_INIT("MaxMetaspaceSize:"), HS_ERR_MAX_METASPACE},
-    {SPAN_INIT("CompressedClassSpaceSize:"), HS_ERR_CLASS_SPACE_MAX},
-    {SPAN_INIT("OutOfMemoryError java_heap_errors="), HS_ERR_OOM_HEAP},
-    {SPAN_INIT("OutOfMemoryError metaspace_errors="), HS_ERR_OOM_METASPACE},
-    {SPAN_INIT("OutOfMemoryError class_metaspace_errors="), HS_ERR_OOM_CLASS_SPACE},
+    {SPAN_INIT("MemTotal:"), SPAN_INIT(""), HS_ERR_MEM_TOTAL},
+    {SPAN_INIT("MemFree:"), SPAN_INIT(""), HS_ERR_MEM_FREE},
+    {SPAN_INIT("MemAvailable:"), SPAN_INIT(""), HS_ERR_MEM_AVAILABLE},
+    {SPAN_INIT("SwapTotal:"), SPAN_INIT(""), HS_ERR_SWAP_TOTAL},
+    {SPAN_INIT("SwapFree:"), SPAN_INIT(""), HS_ERR_SWAP_FREE},
+    {SPAN_INIT("CommitLimit:"), SPAN_INIT(""), HS_ERR_COMMIT_LIMIT},
+    {SPAN_INIT("Committed_AS:"), SPAN_INIT(""), HS_ERR_COMMITTED_AS},
+    {SPAN_INIT("memory_limit_in_bytes:"), SPAN_INIT(""), HS_ERR_CONTAINER_LIMIT},
+    {SPAN_INIT("memory_usage_in_bytes:"), SPAN_INIT(""), HS_ERR_CONTAINER_USAGE},
+    {SPAN_INIT("memory_max_usage_in_bytes:"), SPAN_INIT(""), HS_ERR_CONTAINER_PEAK},
+    {SPAN_INIT("memory_limit:"), SPAN_INIT(""), HS_ERR_CONTAINER_LIMIT},
+    {SPAN_INIT("memory_usage:"), SPAN_INIT(""), HS_ERR_CONTAINER_USAGE},
+    {SPAN_INIT("memory_max_usage:"), SPAN_INIT(""), HS_ERR_CONTAINER_PEAK},
+    {SPAN_INIT("maximum number of tasks:"), SPAN_INIT(""), HS_ERR_TASKS_MAX},
+    {SPAN_INIT("current number of tasks:"), SPAN_INIT(""), HS_ERR_TASKS},
+    {SPAN_INIT("Virtual Size:"), SPAN_INIT(""), HS_ERR_PROCESS_VIRTUAL},
+    {SPAN_INIT("Resident Set Size:"), SPAN_INIT(""), HS_ERR_PROCESS_RSS},
+    {SPAN_INIT("VmSize:"), SPAN_INIT(""), HS_ERR_PROCESS_VIRTUAL},
+    {SPAN_INIT("VmRSS:"), SPAN_INIT(""), HS_ERR_PROCESS_RSS},
+    {SPAN_INIT("MaxMetaspaceSize:"), SPAN_INIT(""), HS_ERR_MAX_METASPACE},
+    {SPAN_INIT("CompressedClassSpaceSize:"), SPAN_INIT(""), HS_ERR_CLASS_SPACE_MAX},
+    {SPAN_INIT("OutOfMemoryError java_heap_errors="), SPAN_INIT(""), HS_ERR_OOM_HEAP},
+    {SPAN_INIT("OutOfMemoryError metaspace_errors="), SPAN_INIT(""), HS_ERR_OOM_METASPACE},
+    {SPAN_INIT("OutOfMemoryError class_metaspace_errors="), SPAN_INIT(""), HS_ERR_OOM_CLASS_SPACE},
+    {SPAN_INIT("C-Heap outstanding allocations: "), SPAN_INIT("retained: "),
+     HS_ERR_MALLOC_RETAINED},
+    {SPAN_INIT("rlimit"), SPAN_INIT("NPROC "), HS_ERR_NPROC},
+    {SPAN_INIT("rlimit"), SPAN_INIT(" AS "), HS_ERR_ADDRESS_SPACE},
+    {SPAN_INIT("current process commit charge"), SPAN_INIT(": "), HS_ERR_PROCESS_COMMIT},
+    {SPAN_INIT("current process WorkingSet"), SPAN_INIT(": "), HS_ERR_PROCESS_RSS},
 };
 
 static void take_keyed(struct hs_err *file, struct span line)
 {
     for (size_t i = 0; i < sizeof keyed / sizeof keyed[0]; i++) {
         int64_t value;
-        if (span_starts_with(line, keyed[i].key) &&
-            take_limit(span_skip(line, keyed[i].key.len), &value))
+        if (!span_starts_with(line, keyed[i].key))
+            continue;
+        if (take_limit(span_behind(span_skip(line, keyed[i].key.len), keyed[i].mark), &value))
             set(file, keyed[i].figure, value);
     }
-}
-
-/* "C-Heap outstanding allocations: 46526K, retained: 2104565K (may have wrapped)" */
-static void take_retained(struct hs_err *file, struct span line)
-{
-    int64_t bytes;
-    struct span rest = span_behind(line, SPAN_LITERAL("outstanding allocations: "));
-    rest = rest.ptr == NULL ? rest : span_behind(rest, SPAN_LITERAL("retained: "));
-    if (rest.ptr != NULL && java_size_take(&rest, &bytes))
-        set(file, HS_ERR_MALLOC_RETAINED, bytes);
-}
-
-/* "rlimit: STACK 8192k, CORE infinity, NPROC 95259, ...", JDK 9+ "NPROC 1024/4096 ," */
-static void take_rlimits(struct hs_err *file, struct span line)
-{
-    int64_t value;
-    struct span nproc = span_behind(line, SPAN_LITERAL("NPROC "));
-    struct span space = span_behind(line, SPAN_LITERAL(" AS "));
-    if (nproc.ptr != NULL && take_limit(nproc, &value))
-        set(file, HS_ERR_NPROC, value);
-    if (space.ptr != NULL && take_limit(space, &value))
-        set(file, HS_ERR_ADDRESS_SPACE, value);
 }
 
 /* "Memory: 4k page, physical 8171540k(859308k free), swap 10256380k(10212432k free)"; Windows since
@@ -234,7 +211,7 @@ static void take_memory(struct hs_err *file, struct span line)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         struct span rest = span_behind(line, pairs[i].mark);
         int64_t total, free;
-        if (rest.ptr == NULL || !java_size_take(&rest, &total))
+        if (!java_size_take(&rest, &total))
             continue;
         set(file, pairs[i].total, total);
         span_take(&rest, SPAN_LITERAL(" "));
@@ -251,57 +228,43 @@ static void take_memory(struct hs_err *file, struct span line)
 static void take_metaspace(struct hs_err *file, struct span line)
 {
     bool class_space = span_starts_with(line, SPAN_LITERAL("class space "));
+    int64_t bytes;
     if (!class_space && !span_starts_with(line, SPAN_LITERAL("Metaspace ")))
         return;
-    struct span used = span_behind(line, SPAN_LITERAL("used "));
-    struct span committed = span_behind(line, SPAN_LITERAL("committed "));
-    int64_t bytes;
-    if (used.ptr != NULL && whole_size_take(&used, &bytes))
+    if (whole_size_behind(line, SPAN_LITERAL("used "), &bytes))
         set(file, class_space ? HS_ERR_CLASS_SPACE_USED : HS_ERR_METASPACE_USED, bytes);
-    if (committed.ptr != NULL && whole_size_take(&committed, &bytes))
+    if (whole_size_behind(line, SPAN_LITERAL("committed "), &bytes))
         set(file, class_space ? HS_ERR_CLASS_SPACE_COMMITTED : HS_ERR_METASPACE_COMMITTED, bytes);
 }
 
-static void take_flags(struct hs_err *file, struct span line)
+/* Of a command line; else of a line of [Global flags]:
+ * "   size_t MaxMetaspaceSize       = 268435456     {product} {command line}" */
+static void take_flags(struct hs_err *file, struct span line, bool arguments)
 {
     static const struct {
-        struct span flag;
+        struct span flag, name;
         enum hs_err_figure figure;
     } flags[] = {
-        {SPAN_INIT("-Xmx"), HS_ERR_XMX},
-        {SPAN_INIT("-XX:MaxHeapSize="), HS_ERR_XMX},
-        {SPAN_INIT("-Xms"), HS_ERR_XMS},
-        {SPAN_INIT("-XX:InitialHeapSize="), HS_ERR_XMS},
-        {SPAN_INIT("-Xss"), HS_ERR_XSS},
-        {SPAN_INIT("-XX:MaxMetaspaceSize="), HS_ERR_MAX_METASPACE},
-        {SPAN_INIT("-XX:CompressedClassSpaceSize="), HS_ERR_CLASS_SPACE_MAX},
-        {SPAN_INIT("-XX:MaxDirectMemorySize="), HS_ERR_MAX_DIRECT},
+        {SPAN_INIT("-Xmx"), SPAN_INIT(" MaxHeapSize "), HS_ERR_XMX},
+        {SPAN_INIT("-XX:MaxHeapSize="), SPAN_INIT(" MaxHeapSize "), HS_ERR_XMX},
+        {SPAN_INIT("-Xms"), SPAN_INIT(" InitialHeapSize "), HS_ERR_XMS},
+        {SPAN_INIT("-XX:InitialHeapSize="), SPAN_INIT(" InitialHeapSize "), HS_ERR_XMS},
+        {SPAN_INIT("-Xss"), SPAN_INIT(""), HS_ERR_XSS}, /* the other is in KB */
+        {SPAN_INIT("-XX:MaxMetaspaceSize="), SPAN_INIT(" MaxMetaspaceSize "), HS_ERR_MAX_METASPACE},
+        {SPAN_INIT("-XX:CompressedClassSpaceSize="), SPAN_INIT(" CompressedClassSpaceSize "),
+         HS_ERR_CLASS_SPACE_MAX},
+        {SPAN_INIT("-XX:MaxDirectMemorySize="), SPAN_INIT(" MaxDirectMemorySize "),
+         HS_ERR_MAX_DIRECT},
     };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         int64_t bytes;
-        if (java_flag_size(line, flags[i].flag, &bytes))
-            set(file, flags[i].figure, bytes);
-    }
-}
-
-/* "   size_t MaxMetaspaceSize       = 268435456     {product} {command line}" of [Global flags]. */
-static void take_global_flag(struct hs_err *file, struct span line)
-{
-    static const struct {
-        struct span name;
-        enum hs_err_figure figure;
-    } flags[] = {
-        {SPAN_INIT(" MaxHeapSize "), HS_ERR_XMX},
-        {SPAN_INIT(" InitialHeapSize "), HS_ERR_XMS},
-        {SPAN_INIT(" MaxMetaspaceSize "), HS_ERR_MAX_METASPACE},
-        {SPAN_INIT(" CompressedClassSpaceSize "), HS_ERR_CLASS_SPACE_MAX},
-        {SPAN_INIT(" MaxDirectMemorySize "), HS_ERR_MAX_DIRECT},
-    };
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        struct span value = span_behind(span_behind(line, flags[i].name), SPAN_LITERAL("= "));
-        int64_t bytes;
-        if (value.ptr != NULL && span_take_unsigned(&value, &bytes) && bytes > 0)
-            set(file, flags[i].figure, bytes < INT64_MAX / 2 ? bytes : HS_ERR_UNLIMITED);
+        if (arguments
+                ? java_flag_size(line, flags[i].flag, &bytes)
+                : flags[i].name.len > 0 &&
+                      number_behind(span_behind(line, flags[i].name), SPAN_LITERAL("= "), &bytes) &&
+                      bytes > 0)
+            set(file, flags[i].figure,
+                arguments || bytes < INT64_MAX / 2 ? bytes : HS_ERR_UNLIMITED);
     }
 }
 
@@ -321,13 +284,11 @@ static void take_request(struct hs_err *file, struct span line)
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         struct span rest = span_behind(line, marks[i]);
         int64_t bytes;
-        if (rest.ptr == NULL || !whole_size_take(&rest, &bytes))
+        if (!whole_size_take(&rest, &bytes))
             continue;
         set(file, HS_ERR_REQUEST, bytes);
-        if (span_find(rest, SPAN_LITERAL("Error detail: ")) >= 0)
-            rest = span_behind(rest, SPAN_LITERAL("Error detail: "));
-        else
-            rest = span_behind(rest, SPAN_LITERAL(" for "));
+        struct span detail = span_behind(rest, SPAN_LITERAL("Error detail: "));
+        rest = detail.ptr != NULL ? detail : span_behind(rest, SPAN_LITERAL(" for "));
         if (file->what.ptr == NULL && rest.ptr != NULL)
             file->what = without_dot(span_trim(rest));
     }
@@ -347,11 +308,13 @@ static bool is_thread_failure(struct span line)
         SPAN_INIT("_beginthreadex"),
         SPAN_INIT("to start a thread"),
     };
-    return span_contains_any(line, marks, sizeof marks / sizeof marks[0]);
+    return span_row(line, span_contains, SPAN_TABLE(marks)) >= 0;
 }
 
 static void take_head(struct hs_err *file, struct span line)
 {
+    static const struct span reasons[] = {SPAN_INIT("fatal error"), SPAN_INIT("guarantee("),
+                                          SPAN_INIT("assert("), SPAN_INIT("Error: ")};
     if (span_starts_with(line, SPAN_LITERAL("There is insufficient memory for the Java Runtime")) ||
         span_starts_with(line, SPAN_LITERAL("Out of Memory Error"))) {
         file->end = HS_ERR_NATIVE_OOM;
@@ -369,15 +332,9 @@ static void take_head(struct hs_err *file, struct span line)
         file->end = HS_ERR_NATIVE_OOM;
         file->how = line;
         take_request(file, line);
-    } else if (span_starts_with(line, SPAN_LITERAL("fatal error: OutOfMemory encountered")) ||
-               span_starts_with(line, SPAN_LITERAL("Internal Error (debug.cpp"))) {
-        if (span_starts_with(line, SPAN_LITERAL("fatal"))) {
-            file->end = HS_ERR_JAVA_OOM;
-            file->how = line;
-        } else if (file->end == HS_ERR_NO_END) {
-            file->end = HS_ERR_INTERNAL;
-            file->signal = span_until(line, ",");
-        }
+    } else if (span_starts_with(line, SPAN_LITERAL("fatal error: OutOfMemory encountered"))) {
+        file->end = HS_ERR_JAVA_OOM;
+        file->how = line;
     } else if (file->end == HS_ERR_NO_END &&
                (span_starts_with(line, SPAN_LITERAL("SIG")) ||
                 span_starts_with(line, SPAN_LITERAL("EXCEPTION_"))) &&
@@ -389,10 +346,7 @@ static void take_head(struct hs_err *file, struct span line)
         file->end = HS_ERR_INTERNAL;
         file->signal = span_until(line, ",");
     } else if (file->end == HS_ERR_INTERNAL && file->how.ptr == NULL && line.len > 0 &&
-               (span_starts_with(line, SPAN_LITERAL("fatal error")) ||
-                span_starts_with(line, SPAN_LITERAL("guarantee(")) ||
-                span_starts_with(line, SPAN_LITERAL("assert(")) ||
-                span_starts_with(line, SPAN_LITERAL("Error: ")))) {
+               span_row(line, span_starts_with, SPAN_TABLE(reasons)) >= 0) {
         file->how = line;
     }
 }
@@ -418,7 +372,7 @@ static bool is_of_the_system(struct span library)
         SPAN_INIT("vcruntime"),  SPAN_INIT("libstdc++"),  SPAN_INIT("libgcc_s"),
         SPAN_INIT("linux-vdso"), SPAN_INIT("libm."),
     };
-    return span_starts_with_any(library, names, sizeof names / sizeof names[0]);
+    return span_row(library, span_starts_with, SPAN_TABLE(names)) >= 0;
 }
 
 /* --- threads ------------------------------------------------------------------------- */
@@ -426,15 +380,7 @@ static bool is_of_the_system(struct span library)
 static void count_stem(struct hs_err *file, struct span name)
 {
     char stem[HS_ERR_STEM_MAX];
-    size_t length = 0;
-    for (size_t i = 0; i < name.len && length + 1 < sizeof stem; i++) {
-        char c = name.ptr[i];
-        bool digit = c >= '0' && c <= '9';
-        if (digit && length > 0 && stem[length - 1] == '#')
-            continue;
-        stem[length++] = digit ? '#' : c;
-    }
-    stem[length] = '\0';
+    span_copy_stem(name, stem, sizeof stem);
     for (int i = 0; i < file->stem_count; i++) {
         if (strcmp(file->stem[i].name, stem) == 0) {
             file->stem[i].threads++;
@@ -445,15 +391,14 @@ static void count_stem(struct hs_err *file, struct span name)
         file->other_stems_threads++;
         return;
     }
-    span_copy(span_of(stem, length), file->stem[file->stem_count].name, HS_ERR_STEM_MAX);
+    memcpy(file->stem[file->stem_count].name, stem, sizeof stem);
     file->stem[file->stem_count++].threads = 1;
 }
 
 /* The name in the line's first quotes; empty when there are none. */
 static struct span quoted(struct span line)
 {
-    struct span name = span_behind(line, SPAN_LITERAL("\""));
-    return name.ptr == NULL ? span_of(NULL, 0) : span_until(name, "\"");
+    return span_until(span_behind(line, SPAN_LITERAL("\"")), "\"");
 }
 
 /* --- the walk ------------------------------------------------------------------------ */
@@ -480,7 +425,6 @@ static enum section section_of(struct span line, enum section now)
         {SPAN_INIT("Other Threads:"), IN_OTHER_THREADS},
         {SPAN_INIT("Threads with active compile tasks:"), IN_NOTHING},
         {SPAN_INIT("VM state:"), IN_NOTHING},
-        {SPAN_INIT("VM state: "), IN_NOTHING},
         {SPAN_INIT("Dynamic libraries:"), IN_LIBRARIES},
         {SPAN_INIT("VM Arguments:"), IN_NOTHING},
         {SPAN_INIT("dbghelp: "), IN_NOTHING},
@@ -494,16 +438,15 @@ static enum section section_of(struct span line, enum section now)
         {SPAN_INIT("---------------"), IN_NOTHING},
         {SPAN_INIT("OS:"), IN_OS},
     };
-    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
-        if (span_starts_with(line, headings[i].heading))
-            return headings[i].section;
-    }
-    return now;
+    int i = span_row(line, span_starts_with, SPAN_TABLE(headings));
+    return i < 0 ? now : headings[i].section;
 }
 
-static void more(struct hs_err *file, enum hs_err_figure figure)
+static bool more(struct hs_err *file, enum hs_err_figure figure, bool one)
 {
-    file->figure[figure] = file->figure[figure] < 0 ? 1 : file->figure[figure] + 1;
+    if (one)
+        file->figure[figure] = file->figure[figure] < 0 ? 1 : file->figure[figure] + 1;
+    return one;
 }
 
 static bool is_mapping(struct span line)
@@ -525,18 +468,14 @@ static void take_in_section(struct hs_err *file, enum section section, struct sp
     bool event = span_starts_with(line, SPAN_LITERAL("Event: "));
     switch (section) {
     case IN_JAVA_THREADS:
-        if (span_find(line, SPAN_LITERAL("Thread \"")) > 0) {
-            more(file, HS_ERR_JAVA_THREADS);
+        if (more(file, HS_ERR_JAVA_THREADS, span_find(line, SPAN_LITERAL("Thread \"")) > 0))
             count_stem(file, quoted(line));
-        }
         break;
     case IN_OTHER_THREADS:
-        if (span_find(line, SPAN_LITERAL("Thread")) > 0)
-            more(file, HS_ERR_OTHER_THREADS);
+        more(file, HS_ERR_OTHER_THREADS, span_find(line, SPAN_LITERAL("Thread")) > 0);
         break;
     case IN_LIBRARIES:
-        if (is_mapping(line))
-            more(file, HS_ERR_MAPPINGS);
+        more(file, HS_ERR_MAPPINGS, is_mapping(line));
         break;
     case IN_NATIVE_FRAMES:
         if (file->caller.ptr == NULL) {
@@ -546,27 +485,20 @@ static void take_in_section(struct hs_err *file, enum section section, struct sp
         }
         break;
     case IN_EXCEPTIONS:
-        if (event) {
-            more(file, HS_ERR_EXCEPTIONS);
-            if (span_find(line, SPAN_LITERAL("OutOfMemoryError")) > 0)
-                more(file, HS_ERR_OOM_EVENTS);
-        }
+        more(file, HS_ERR_EXCEPTIONS, event);
+        more(file, HS_ERR_OOM_EVENTS,
+             event && span_contains(line, SPAN_LITERAL("OutOfMemoryError")));
         break;
     case IN_UNLOADED:
-        if (event)
-            more(file, HS_ERR_UNLOADED);
+        more(file, HS_ERR_UNLOADED, event);
         break;
     case IN_REDEFINED:
-        if (event)
-            more(file, HS_ERR_REDEFINED);
+        more(file, HS_ERR_REDEFINED, event);
         break;
     case IN_OS:
-        if (file->os.ptr == NULL) {
-            struct span pretty = span_behind(line, SPAN_LITERAL("PRETTY_NAME="));
-            struct span lsb = span_behind(line, SPAN_LITERAL("DISTRIB_DESCRIPTION="));
-            if (pretty.ptr != NULL || lsb.ptr != NULL)
-                file->os = quoted(line);
-        }
+        if (file->os.ptr == NULL && (span_contains(line, SPAN_LITERAL("PRETTY_NAME=")) ||
+                                     span_contains(line, SPAN_LITERAL("DISTRIB_DESCRIPTION="))))
+            file->os = quoted(line);
         break;
     case IN_NOTHING:
         break;
@@ -586,11 +518,10 @@ static void take_identity(struct hs_err *file, struct span line)
     } else if (span_starts_with(line, SPAN_LITERAL("Java VM: "))) {
         take_vm(file, span_skip(line, 9));
     } else if (span_starts_with(line, SPAN_LITERAL("vm_info: "))) {
-        struct span jre = span_behind(line, SPAN_LITERAL(" JRE ("));
         if (file->vm.ptr == NULL)
             take_vm(file, span_skip(line, 9));
-        if (file->jdk_major == 0 && jre.ptr != NULL)
-            file->jdk_major = major_of(jre);
+        if (file->jdk_major == 0)
+            file->jdk_major = major_of(span_behind(line, SPAN_LITERAL(" JRE (")));
     } else if (file->thread.ptr == NULL && span_starts_with(line, SPAN_LITERAL("Current thread"))) {
         file->thread = quoted(line);
     } else if (file->os.ptr == NULL && span_starts_with(line, SPAN_LITERAL("OS:"))) {
@@ -599,15 +530,13 @@ static void take_identity(struct hs_err *file, struct span line)
             file->os = words;
     } else if (span_starts_with(line, SPAN_LITERAL("Host: "))) {
         /* "Host: AMD Ryzen 7, 8 cores, 7G, Ubuntu 22.04.5 LTS" */
-        struct span words =
-            span_behind(span_behind(line, SPAN_LITERAL(" cores, ")), SPAN_LITERAL(", "));
+        struct span words = span_behind(line, SPAN_LITERAL(" cores, "));
         int64_t bytes;
+        if (size_behind(line, SPAN_LITERAL(" cores, "), &bytes))
+            set(file, HS_ERR_MEM_TOTAL, bytes);
+        words = span_behind(words, SPAN_LITERAL(", "));
         if (words.ptr != NULL)
             file->os = span_trim(words);
-        words = span_behind(line, SPAN_LITERAL(" cores, "));
-        if (words.ptr != NULL && java_size_take(&words, &bytes) &&
-            file->figure[HS_ERR_MEM_TOTAL] == HS_ERR_UNKNOWN)
-            file->figure[HS_ERR_MEM_TOTAL] = bytes;
     }
 }
 
@@ -623,11 +552,8 @@ static enum hs_err_figure figure_below(struct span line)
         {SPAN_INIT("/proc/sys/kernel/pid_max"), HS_ERR_PID_MAX},
         {SPAN_INIT("/proc/sys/vm/overcommit_memory"), HS_ERR_OVERCOMMIT},
     };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (span_starts_with(line, keys[i].key))
-            return keys[i].figure;
-    }
-    return HS_ERR_FIGURE_COUNT;
+    int i = span_row(line, span_starts_with, SPAN_TABLE(keys));
+    return i < 0 ? HS_ERR_FIGURE_COUNT : keys[i].figure;
 }
 
 void hs_err_read(struct hs_err *file, struct span text)
@@ -660,46 +586,27 @@ void hs_err_read(struct hs_err *file, struct span text)
                 file->caller = file->library;
         }
         frame_below = span_starts_with(line, SPAN_LITERAL("Problematic frame:"));
-        if (below != HS_ERR_FIGURE_COUNT) {
-            int64_t value;
-            if (take_limit(line, &value))
-                set(file, below, value);
-        }
-        below = figure_below(line);
-        if (below != HS_ERR_FIGURE_COUNT) { /* "...: 65530" on the same line as well */
-            struct span same = span_behind(line, SPAN_LITERAL(": "));
-            int64_t value;
-            if (same.ptr != NULL && take_limit(same, &value))
-                set(file, below, value);
-        }
+        int64_t value;
+        if (below != HS_ERR_FIGURE_COUNT && take_limit(line, &value))
+            set(file, below, value);
+        below = figure_below(line); /* "...: 65530" on the same line as well */
+        if (below != HS_ERR_FIGURE_COUNT &&
+            take_limit(span_behind(line, SPAN_LITERAL(": ")), &value))
+            set(file, below, value);
         enum section before = section;
         section = section_of(line, before);
         if (section == before) /* no heading */
             take_in_section(file, section, line);
         take_keyed(file, line);
-        take_retained(file, line);
         take_metaspace(file, line);
-        if (span_starts_with(line, SPAN_LITERAL("rlimit")))
-            take_rlimits(file, line);
-        else if (span_starts_with(line, SPAN_LITERAL("Memory: ")) ||
-                 span_starts_with(line, SPAN_LITERAL("TotalPageFile size ")))
+        if (span_starts_with(line, SPAN_LITERAL("Memory: ")) ||
+            span_starts_with(line, SPAN_LITERAL("TotalPageFile size ")))
             take_memory(file, line);
         else if (span_starts_with(line, SPAN_LITERAL("jvm_args:")) ||
                  span_starts_with(line, SPAN_LITERAL("Command Line:")))
-            take_flags(file, line);
+            take_flags(file, line, true);
         else if (span_ends_with(line, SPAN_LITERAL("}")))
-            take_global_flag(file, line);
-        else if (span_starts_with(line, SPAN_LITERAL("current process commit charge"))) {
-            struct span bytes = span_behind(line, SPAN_LITERAL(": "));
-            int64_t value;
-            if (bytes.ptr != NULL && java_size_take(&bytes, &value))
-                set(file, HS_ERR_PROCESS_COMMIT, value);
-        } else if (span_starts_with(line, SPAN_LITERAL("current process WorkingSet"))) {
-            struct span bytes = span_behind(line, SPAN_LITERAL(": "));
-            int64_t value;
-            if (bytes.ptr != NULL && java_size_take(&bytes, &value))
-                set(file, HS_ERR_PROCESS_RSS, value);
-        }
+            take_flags(file, line, false);
     }
     if (file->platform == HS_ERR_PLATFORM_UNKNOWN &&
         (file->figure[HS_ERR_COMMIT_LIMIT] >= 0 || file->figure[HS_ERR_NPROC] != HS_ERR_UNKNOWN))

@@ -44,11 +44,8 @@ enum oom_line oom_line_kind(struct span line)
     if (span_find(line, SPAN_LITERAL("MemoryError: ")) < 0 &&
         span_find(line, SPAN_LITERAL("thread")) < 0 && span_find(line, SPAN_LITERAL(" space")) < 0)
         return OOM_LINE_NONE;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (span_find(line, marks[i].mark) >= 0)
-            return marks[i].kind;
-    }
-    return OOM_LINE_NONE;
+    int i = span_row(line, span_contains, SPAN_TABLE(marks));
+    return i < 0 ? OOM_LINE_NONE : marks[i].kind;
 }
 
 bool oom_line_is_gc(struct span line)
@@ -57,7 +54,7 @@ bool oom_line_is_gc(struct span line)
         return span_find(line, SPAN_LITERAL("->")) > 0;
     struct span rest = span_behind(line, SPAN_LITERAL("Metaspace: "));
     int64_t bytes;
-    return rest.ptr != NULL && java_size_take(&rest, &bytes) &&
+    return java_size_take(&rest, &bytes) &&
            (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
 }
 
@@ -66,7 +63,7 @@ bool oom_line_is_gc(struct span line)
 static void take_metaspace(struct oom_lines *lines, struct span rest)
 {
     int64_t before, after, size;
-    if (rest.ptr == NULL || !whole_size_take(&rest, &before))
+    if (!whole_size_take(&rest, &before))
         return;
     bool committed = span_take(&rest, SPAN_LITERAL("("));
     if (committed && (!whole_size_take(&rest, &size) || !span_take(&rest, SPAN_LITERAL(")"))))
@@ -94,11 +91,13 @@ static bool take_heap(struct span *text, int64_t *after, int64_t *size)
  * is the largest of them. */
 static void take_full_gc(struct oom_lines *lines, struct span line)
 {
+    static const struct span metaspaces[] = {SPAN_INIT("[Metaspace"), SPAN_INIT("[PSPerm"),
+                                             SPAN_INIT("[CMS Perm"), SPAN_INIT("[Perm")};
     struct span rest = span_behind(line, SPAN_LITERAL("Pause Full ("));
     int64_t after = 0, size = 0;
     if (rest.ptr != NULL) {
         rest = span_behind(rest, SPAN_LITERAL(") "));
-        if (rest.ptr == NULL || !take_heap(&rest, &after, &size))
+        if (!take_heap(&rest, &after, &size))
             return;
     } else {
         rest = span_behind(line, SPAN_LITERAL("[Full GC"));
@@ -107,18 +106,15 @@ static void take_full_gc(struct oom_lines *lines, struct span line)
             struct span one = rest;
             int64_t one_after, one_size;
             if (rest.ptr[0] == '[' || rest.ptr[0] == ']')
-                named = span_starts_with(rest, SPAN_LITERAL("[Metaspace")) ||
-                        span_starts_with(rest, SPAN_LITERAL("[PSPerm")) ||
-                        span_starts_with(rest, SPAN_LITERAL("[CMS Perm")) ||
-                        span_starts_with(rest, SPAN_LITERAL("[Perm"));
+                named = span_row(rest, span_starts_with, SPAN_TABLE(metaspaces)) >= 0;
             bool taken = take_heap(&one, &one_after, &one_size);
             if (taken && !named && one_size > size) {
                 after = one_after;
                 size = one_size;
             }
             size_t digits = 1;
-            while (!taken && digits < rest.len && rest.ptr[0] >= '0' && rest.ptr[0] <= '9' &&
-                   rest.ptr[digits] >= '0' && rest.ptr[digits] <= '9')
+            while (!taken && digits < rest.len && is_digit(rest.ptr[0]) &&
+                   is_digit(rest.ptr[digits]))
                 digits++;
             rest = taken ? one : span_skip(rest, digits);
         }
@@ -130,43 +126,21 @@ static void take_full_gc(struct oom_lines *lines, struct span line)
     lines->heap_size_bytes = size;
 }
 
-static void take_stem(char *out, size_t size, struct span name)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < name.len && name.ptr[i] != '"' && length + 1 < size; i++) {
-        bool digit = name.ptr[i] >= '0' && name.ptr[i] <= '9';
-        if (digit && length > 0 && out[length - 1] == '#')
-            continue;
-        out[length++] = digit ? '#' : name.ptr[i];
-    }
-    out[length] = '\0';
-}
-
 static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line kind)
 {
     static const struct span requests[] = {
         SPAN_INIT("request "), SPAN_INIT("failed to allocate "), SPAN_INIT("Cannot reserve "),
         SPAN_INIT("failed to map "), SPAN_INIT("reserve enough space for ")};
-    int64_t bytes;
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-        struct span rest = span_behind(line, requests[i]);
-        if (rest.ptr != NULL && whole_size_take(&rest, &bytes))
-            lines->request_bytes = bytes;
-    }
-    struct span rest = span_behind(line, SPAN_LITERAL("os::commit_memory("));
-    rest = rest.ptr == NULL ? rest : span_behind(rest, SPAN_LITERAL(", "));
-    if (rest.ptr != NULL && whole_size_take(&rest, &bytes))
-        lines->request_bytes = bytes;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
+        whole_size_behind(line, requests[i], &lines->request_bytes);
+    whole_size_behind(span_behind(line, SPAN_LITERAL("os::commit_memory(")), SPAN_LITERAL(", "),
+                      &lines->request_bytes);
     if (kind != OOM_LINE_DIRECT)
         return;
-    static const struct span used[] = {SPAN_INIT("(used: "), SPAN_INIT("(allocated: ")};
-    static const struct span limit[] = {SPAN_INIT("max: "), SPAN_INIT("limit: ")};
-    for (int i = 0; i < 2; i++) {
-        if ((rest = span_behind(line, used[i])).ptr != NULL && whole_size_take(&rest, &bytes))
-            lines->direct_used_bytes = bytes;
-        if ((rest = span_behind(line, limit[i])).ptr != NULL && whole_size_take(&rest, &bytes))
-            lines->direct_limit_bytes = bytes;
-    }
+    whole_size_behind(line, SPAN_LITERAL("(used: "), &lines->direct_used_bytes);
+    whole_size_behind(line, SPAN_LITERAL("(allocated: "), &lines->direct_used_bytes);
+    whole_size_behind(line, SPAN_LITERAL("max: "), &lines->direct_limit_bytes);
+    whole_size_behind(line, SPAN_LITERAL("limit: "), &lines->direct_limit_bytes);
     lines->netty = lines->netty || span_find(line, SPAN_LITERAL("OutOfDirectMemoryError")) >= 0;
 }
 
@@ -176,12 +150,8 @@ static void take_thread_limit(struct oom_lines *lines, struct span line)
     struct span rest = span_behind(line, SPAN_LITERAL("(-u)"));
     if (rest.ptr == NULL || span_find(line, SPAN_LITERAL("max user processes")) < 0)
         rest = span_behind(line, SPAN_LITERAL("Max processes"));
-    int64_t limit;
-    if (rest.ptr == NULL)
-        return;
     rest = span_trim(rest);
-    if (span_take_unsigned(&rest, &limit))
-        lines->threads_limit = limit;
+    span_take_unsigned(&rest, &lines->threads_limit);
 }
 
 /* --- the lines that matter -------------------------------------------------------------------- */
@@ -248,7 +218,7 @@ static void take_line(struct oom_lines *lines, struct span line)
     take_sizes(lines, line, kind);
     struct span name = span_behind(line, SPAN_LITERAL("java.lang.Thread \""));
     if (kind == OOM_LINE_THREAD && name.ptr != NULL)
-        take_stem(lines->thread, sizeof lines->thread, name);
+        span_copy_stem(span_until(name, "\""), lines->thread, sizeof lines->thread);
 }
 
 /* "... GC(7) Metaspace: 34049K(...": a GC log has one for each collection. rest: from the anchor on,
@@ -308,12 +278,6 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
 
 #define USUAL_BYTES 4096 /* of a page, where the report does not show it */
 
-static bool take_size(struct span line, struct span mark, int64_t *bytes)
-{
-    struct span rest = span_behind(line, mark);
-    return rest.ptr != NULL && whole_size_take(&rest, bytes);
-}
-
 bool oom_killer_is_line(struct span line)
 {
     static const struct span reports[] = {
@@ -327,17 +291,9 @@ bool oom_killer_is_line(struct span line)
         SPAN_INIT("Exit status 137 (out of memory)"), /* Cloud Foundry */
         SPAN_INIT(" killed as a result of limit of "),
     };
-    if (span_contains_any(line, reports, sizeof reports / sizeof reports[0]))
-        return true;
     struct span killed = span_behind(line, SPAN_LITERAL("Killed process "));
-    return killed.ptr != NULL && span_find(killed, SPAN_LITERAL("anon-rss:")) > 0;
-}
-
-static bool is_no_kill(struct span line)
-{
-    return span_find(line, SPAN_LITERAL("\"OOMKilled\": false")) >= 0 ||
-           span_find(line, SPAN_LITERAL("\"OOMKilled\":false")) >= 0 ||
-           span_find(line, SPAN_LITERAL("OOMKilled=false")) >= 0;
+    return span_row(line, span_contains, SPAN_TABLE(reports)) >= 0 ||
+           span_contains(killed, SPAN_LITERAL("anon-rss:"));
 }
 
 /* "Killed process 71 (java) total-vm:7036484kB, anon-rss:...": with another pid it is another. */
@@ -347,7 +303,7 @@ static void take_kill(struct oom_killer *report, struct span line)
     if (rest.ptr == NULL)
         rest = span_behind(line, SPAN_LITERAL("Kill process "));
     int64_t pid;
-    if (rest.ptr == NULL || !span_take_unsigned(&rest, &pid) || rest.len == 0)
+    if (!span_take_unsigned(&rest, &pid) || rest.len == 0)
         return;
     report->killed = true;
     report->pid = pid;
@@ -356,10 +312,10 @@ static void take_kill(struct oom_killer *report, struct span line)
         name = span_behind(rest, SPAN_LITERAL(", "));
     if (name.ptr != NULL)
         span_copy(span_until(name, "),"), report->name, sizeof report->name);
-    take_size(line, SPAN_LITERAL("total-vm:"), &report->total_vm_bytes);
-    take_size(line, SPAN_LITERAL("anon-rss:"), &report->anon_rss_bytes);
-    take_size(line, SPAN_LITERAL("file-rss:"), &report->file_rss_bytes);
-    take_size(line, SPAN_LITERAL("shmem-rss:"), &report->shmem_rss_bytes);
+    whole_size_behind(line, SPAN_LITERAL("total-vm:"), &report->total_vm_bytes);
+    whole_size_behind(line, SPAN_LITERAL("anon-rss:"), &report->anon_rss_bytes);
+    whole_size_behind(line, SPAN_LITERAL("file-rss:"), &report->file_rss_bytes);
+    whole_size_behind(line, SPAN_LITERAL("shmem-rss:"), &report->shmem_rss_bytes);
 }
 
 /* What the table of processes counts in: the kernel's pages, 4 to 64 KB. */
@@ -374,17 +330,16 @@ static void take_row(struct oom_killer *report, struct span line, struct pages *
 {
     struct span rest = line;
     int64_t pid = -1, number;
-    while (span_find(rest, SPAN_LITERAL("[")) >= 0) {
-        struct span inside = span_trim(span_behind(rest, SPAN_LITERAL("[")));
+    while (pid < 0) {
         rest = span_behind(rest, SPAN_LITERAL("["));
-        if (span_take_unsigned(&inside, &pid) && span_take(&inside, SPAN_LITERAL("]"))) {
+        struct span inside = span_trim(rest);
+        if (rest.ptr == NULL)
+            return;
+        if (!span_take_unsigned(&inside, &pid) || !span_take(&inside, SPAN_LITERAL("]")))
+            pid = -1;
+        else
             rest = inside;
-            break;
-        }
-        pid = -1;
     }
-    if (pid < 0)
-        return;
     int64_t columns[4];
     for (int i = 0; i < 4; i++) {
         rest = span_trim(rest);
@@ -410,12 +365,10 @@ static void take_page(struct span line, struct pages *pages)
 {
     struct span rest = span_behind(line, SPAN_LITERAL("Node "));
     int64_t number, bytes;
-    if (rest.ptr == NULL)
-        return;
     rest = span_behind(rest, SPAN_LITERAL(": "));
-    if (rest.ptr != NULL && span_take_unsigned(&rest, &number) &&
-        span_take(&rest, SPAN_LITERAL("*")) && java_size_take(&rest, &bytes) &&
-        bytes >= USUAL_BYTES && bytes <= 1 << 20 && (bytes & (bytes - 1)) == 0)
+    if (span_take_unsigned(&rest, &number) && span_take(&rest, SPAN_LITERAL("*")) &&
+        java_size_take(&rest, &bytes) && bytes >= USUAL_BYTES && bytes <= 1 << 20 &&
+        (bytes & (bytes - 1)) == 0)
         pages->bytes = bytes;
 }
 
@@ -462,6 +415,9 @@ static void take_pod_limit(struct oom_killer *report, struct span line, bool *in
 
 void oom_killer_read(struct oom_killer *report, struct span text)
 {
+    static const struct span alive[] = {SPAN_INIT("\"OOMKilled\": false"),
+                                        SPAN_INIT("\"OOMKilled\":false"),
+                                        SPAN_INIT("OOMKilled=false")};
     *report = (struct oom_killer){
         .pid = -1,
         .total_vm_bytes = -1,
@@ -485,9 +441,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
             report->reports++;
             report->container = false;
             report->largest_bytes = 0;
-            struct span order = span_behind(line, SPAN_LITERAL("order="));
-            if (order.ptr != NULL)
-                span_take_unsigned(&order, &report->order);
+            number_behind(line, SPAN_LITERAL("order="), &report->order);
             size_t from = (size_t)invoked;
             while (from > 0 && strchr(":]", line.ptr[from - 1]) == NULL)
                 from--;
@@ -500,9 +454,9 @@ void oom_killer_read(struct oom_killer *report, struct span text)
             span_find(line, SPAN_LITERAL("emory cgroup out of memory")) >= 0 ||
             span_find(line, SPAN_LITERAL(" as a result of limit of ")) >= 0)
             report->container = true;
-        if (span_find(line, SPAN_LITERAL("OOMKilled")) >= 0 && !is_no_kill(line))
-            report->orchestrator = report->container = true;
-        if (span_find(line, SPAN_LITERAL("Exit status 137 (out of memory)")) >= 0)
+        if ((span_contains(line, SPAN_LITERAL("OOMKilled")) &&
+             span_row(line, span_contains, SPAN_TABLE(alive)) < 0) ||
+            span_contains(line, SPAN_LITERAL("Exit status 137 (out of memory)")))
             report->orchestrator = report->container = true;
         if (span_find(line, SPAN_LITERAL("killed by the OOM killer")) >= 0 ||
             span_find(line, SPAN_LITERAL("with result 'oom-kill'")) >= 0)
@@ -510,13 +464,13 @@ void oom_killer_read(struct oom_killer *report, struct span text)
         take_pod_limit(report, line, &in_limits);
         take_cgroup(report, line);
         int64_t usage, limit;
-        if (take_size(line, SPAN_LITERAL("memory: usage "), &usage) &&
-            take_size(line, SPAN_LITERAL(", limit "), &limit)) {
+        if (whole_size_behind(line, SPAN_LITERAL("memory: usage "), &usage) &&
+            whole_size_behind(line, SPAN_LITERAL(", limit "), &limit)) {
             report->usage_bytes = usage;
             report->limit_bytes = limit < INT64_MAX / 4 ? limit : -1;
         }
-        take_size(line, SPAN_LITERAL("Free swap  = "), &report->host_free_swap_bytes);
-        take_size(line, SPAN_LITERAL("Total swap = "), &report->host_total_swap_bytes);
+        whole_size_behind(line, SPAN_LITERAL("Free swap  = "), &report->host_free_swap_bytes);
+        whole_size_behind(line, SPAN_LITERAL("Total swap = "), &report->host_total_swap_bytes);
         take_kill(report, line);
         take_page(line, &pages);
         take_row(report, line, &pages);

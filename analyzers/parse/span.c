@@ -31,22 +31,14 @@ ptrdiff_t span_find(struct span text, struct span needle)
     return hit ? hit - text.ptr : -1;
 }
 
-bool span_contains_any(struct span text, const struct span *marks, size_t count)
+int span_row(struct span text, bool (*fits)(struct span text, struct span mark), const void *table,
+             size_t rows, size_t row_bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (span_contains(text, marks[i]))
-            return true;
+    for (size_t i = 0; i < rows; i++) {
+        if (fits(text, *(const struct span *)((const char *)table + i * row_bytes)))
+            return (int)i;
     }
-    return false;
-}
-
-bool span_starts_with_any(struct span text, const struct span *marks, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (span_starts_with(text, marks[i]))
-            return true;
-    }
-    return false;
+    return -1;
 }
 
 static bool is_margin(char c)
@@ -138,7 +130,7 @@ bool span_take_i64(struct span *text, int64_t *value)
     }
     size_t first_digit = at;
     int64_t number = 0; /* built downwards: INT64_MIN has no positive twin */
-    for (; at < text->len && text->ptr[at] >= '0' && text->ptr[at] <= '9'; at++) {
+    for (; at < text->len && is_digit(text->ptr[at]); at++) {
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_sub_overflow(number, text->ptr[at] - '0', &number))
             return false;
@@ -152,17 +144,13 @@ bool span_take_i64(struct span *text, int64_t *value)
 
 bool span_take_unsigned(struct span *text, int64_t *value)
 {
-    return text->len > 0 && text->ptr[0] >= '0' && text->ptr[0] <= '9' &&
-           span_take_i64(text, value);
+    return text->len > 0 && is_digit(text->ptr[0]) && span_take_i64(text, value);
 }
 
 static int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    int letter = (c | 0x20) - 'a';
+    return is_digit(c) ? c - '0' : letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
 bool span_take_hex(struct span *text, uint64_t *value)
@@ -204,22 +192,33 @@ void span_copy(struct span text, char *out, size_t size)
     out[len] = '\0';
 }
 
+void span_copy_stem(struct span text, char *out, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < text.len && length + 1 < size; i++) {
+        bool digit = is_digit(text.ptr[i]);
+        if (!digit || length == 0 || out[length - 1] != '#')
+            out[length++] = digit ? '#' : text.ptr[i];
+    }
+    out[length] = '\0';
+}
+
+int java_major(struct span text)
+{
+    int64_t major;
+    if (!span_take_unsigned(&text, &major) || major > 999 ||
+        (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major)))
+        return 0;
+    return (int)major;
+}
+
 /* --- sizes with a unit ------------------------------------------------------------------------ */
 
 static int shift_of(char unit)
 {
-    switch (unit | 0x20) {
-    case 'k':
-        return 10;
-    case 'm':
-        return 20;
-    case 'g':
-        return 30;
-    case 't':
-        return 40;
-    default:
-        return 0;
-    }
+    static const char units[] = "kmgt";
+    const char *at = memchr(units, unit | 0x20, sizeof units - 1);
+    return at == NULL ? 0 : 10 * (int)(at - units + 1);
 }
 
 /* ".907": thousandths. */
@@ -227,21 +226,13 @@ static int64_t take_thousandths(struct span *text)
 {
     struct span rest = *text;
     int64_t thousandths = 0, worth = 100;
-    if (rest.len < 2 || (rest.ptr[0] != '.' && rest.ptr[0] != ',') || rest.ptr[1] < '0' ||
-        rest.ptr[1] > '9')
+    if (rest.len < 2 || (rest.ptr[0] != '.' && rest.ptr[0] != ',') || !is_digit(rest.ptr[1]))
         return 0;
     size_t i = 1;
-    for (; i < rest.len && rest.ptr[i] >= '0' && rest.ptr[i] <= '9'; i++) {
+    for (; i < rest.len && is_digit(rest.ptr[i]); i++, worth /= 10)
         thousandths += (rest.ptr[i] - '0') * worth;
-        worth /= 10;
-    }
     *text = span_skip(rest, i);
     return thousandths;
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 bool java_size_take(struct span *text, int64_t *bytes)
@@ -275,12 +266,29 @@ bool whole_size_take(struct span *text, int64_t *bytes)
 {
     struct span rest = *text;
     int64_t size;
-    if (!java_size_take(&rest, &size) ||
-        (rest.len == 0 && rest.ptr[-1] >= '0' && rest.ptr[-1] <= '9'))
+    if (!java_size_take(&rest, &size) || (rest.len == 0 && is_digit(rest.ptr[-1])))
         return false;
     *bytes = size;
     *text = rest;
     return true;
+}
+
+bool number_behind(struct span text, struct span mark, int64_t *number)
+{
+    struct span rest = span_behind(text, mark);
+    return span_take_unsigned(&rest, number);
+}
+
+bool size_behind(struct span text, struct span mark, int64_t *bytes)
+{
+    struct span rest = span_behind(text, mark);
+    return java_size_take(&rest, bytes);
+}
+
+bool whole_size_behind(struct span text, struct span mark, int64_t *bytes)
+{
+    struct span rest = span_behind(text, mark);
+    return whole_size_take(&rest, bytes);
 }
 
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes)

@@ -45,6 +45,15 @@ static inline struct span span_of(const char *ptr, size_t len)
 /* NUL-terminated text as a span; NULL becomes an empty span. */
 struct span span_from_cstr(const char *text);
 
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 bool span_equals(struct span a, struct span b);
 bool span_starts_with(struct span text, struct span prefix);
 bool span_ends_with(struct span text, struct span suffix);
@@ -54,9 +63,11 @@ static inline bool span_contains(struct span text, struct span needle)
 {
     return span_find(text, needle) >= 0;
 }
-/* True when the text contains (or: begins with) one of the marks of a table. */
-bool span_contains_any(struct span text, const struct span *marks, size_t count);
-bool span_starts_with_any(struct span text, const struct span *marks, size_t count);
+/* The first row of a table whose mark, its first member, fits the text as span_equals, span_starts_with and
+ * span_contains mean it: its index, or -1. */
+int span_row(struct span text, bool (*fits)(struct span text, struct span mark), const void *table,
+             size_t rows, size_t row_bytes);
+#define SPAN_TABLE(table) (table), sizeof(table) / sizeof *(table), sizeof *(table)
 /* Without spaces, tabs and CR at either end. */
 struct span span_trim(struct span text);
 /* Without its first `bytes` bytes, of which there are so many. */
@@ -70,8 +81,7 @@ struct span span_behind(struct span text, struct span mark);
 struct span span_until(struct span text, const char *ends);
 
 /* Takes the next line (without its '\n' and a '\r' before it) off the front of *rest.
- * Returns false when nothing is left. *terminated says whether a '
-' ended it. */
+ * Returns false when nothing is left. *terminated says whether a '\n' ended it. */
 bool span_next_line(struct span *rest, struct span *line, bool *terminated);
 /* The same where an end that is missing does not matter. */
 bool span_take_line(struct span *rest, struct span *line);
@@ -103,6 +113,11 @@ bool span_take(struct span *text, struct span literal);
 /* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated */
 void span_copy(struct span text, char *out, size_t size);
 
+/* The same with each run of digits as one '#': "pool-3-thread-12" -> "pool-#-thread-#". */
+void span_copy_stem(struct span text, char *out, size_t size);
+/* The major number in front of a Java version: "17.0.21", "1.8.0_504", "8.0_504", "25"; 0: none. */
+int java_major(struct span text);
+
 /* Writes the UTF-8 of a code, a lone surrogate included; how many bytes that is: 1 to 4. */
 size_t utf8_put(char *out, uint32_t code);
 
@@ -121,6 +136,11 @@ bool java_size_take(struct span *text, int64_t *bytes);
 /* The same, false where the text ends in the middle of the number or in front of its unit, as far as
  * one can know: behind its last digit. */
 bool whole_size_take(struct span *text, int64_t *bytes);
+/* What stands behind the first occurrence of the mark; false and untouched when nothing of the kind does: a number,
+ * a size, a whole size. */
+bool number_behind(struct span text, struct span mark, int64_t *number);
+bool size_behind(struct span text, struct span mark, int64_t *bytes);
+bool whole_size_behind(struct span text, struct span mark, int64_t *bytes);
 /* The size behind `flag` ("-Xmx", "-XX:MaxMetaspaceSize="), which begins the text or stands behind
  * a blank or a quote; of several the last, as for the JVM. */
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes);

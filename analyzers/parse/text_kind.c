@@ -26,7 +26,7 @@ static bool is_javacore(struct span line)
     static const struct span marks[] = {SPAN_INIT("0SECTION "), SPAN_INIT("1TISIGINFO "),
                                         SPAN_INIT("1CIJAVAVERSION "), SPAN_INIT("1TIDATETIME "),
                                         SPAN_INIT("0MEMUSER")};
-    return span_starts_with_any(line, marks, sizeof marks / sizeof marks[0]);
+    return span_row(line, span_starts_with, SPAN_TABLE(marks)) >= 0;
 }
 
 /* The heading of a text that stands beside a JVM's own in a ticket: an error file or a section of one,
@@ -117,7 +117,7 @@ static bool is_gap(char c)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return is_letter(c) || is_digit(c) || c == '_';
 }
 
 /* "java.cls.loadedClasses=604": at least two dots in front of the equals sign. */
@@ -125,7 +125,7 @@ static bool is_perfcounter(struct span line)
 {
     static const struct span roots[] = {SPAN_INIT("java."), SPAN_INIT("sun."),
                                         SPAN_INIT("com.sun.")};
-    bool rooted = span_starts_with_any(line, roots, sizeof roots / sizeof roots[0]);
+    bool rooted = span_row(line, span_starts_with, SPAN_TABLE(roots)) >= 0;
     int dots = 0;
     for (size_t i = 0; rooted && i < line.len; i++) {
         if (line.ptr[i] == '=')
@@ -262,14 +262,8 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
                    in == TEXT_REFUSAL || in == TEXT_NMT_SUMMARY || in == TEXT_HELP;
     if (may_log && is_class_log(raw))
         return TEXT_CLASS_LOG;
-    switch (jcmd_reply_classify(line).kind) {
-    case JCMD_OK:
-    case JCMD_EMPTY:
-    case JCMD_REPLY_KIND_COUNT:
-        return TEXT_UNRECOGNISED;
-    default:
-        return TEXT_REFUSAL;
-    }
+    enum jcmd_reply_kind kind = jcmd_reply_classify(line).kind;
+    return kind == JCMD_OK || kind == JCMD_EMPTY ? TEXT_UNRECOGNISED : TEXT_REFUSAL;
 }
 
 /* "32498:" alone on a line. */
@@ -318,7 +312,7 @@ static bool has_change(struct span line)
     for (size_t i = 1; i + 2 < line.len; i++) {
         char before = line.ptr[i - 1];
         if (line.ptr[i] == ' ' && (line.ptr[i + 1] == '+' || line.ptr[i + 1] == '-') &&
-            line.ptr[i + 2] >= '0' && line.ptr[i + 2] <= '9' && is_word(before) && before != '_')
+            is_digit(line.ptr[i + 2]) && is_word(before) && before != '_')
             return true;
     }
     return false;
@@ -426,59 +420,31 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
 
 /* --- the JDK of a text ------------------------------------------------------------------------ */
 
-/* By its words, or by the form in which it is printed. */
-/* The major number at the front: "17.0.21", "1.8.0_504", "8.0_504", "25". */
-static int major_of(struct span text)
-{
-    int64_t major;
-    if (!span_take_unsigned(&text, &major) || major > 999)
-        return 0;
-    if (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major))
-        return 0;
-    return (int)major;
-}
-
-static int major_after(struct span text, struct span mark)
-{
-    ptrdiff_t at = span_find(text, mark);
-    if (at < 0)
-        return 0;
-    size_t from = (size_t)at + mark.len;
-    return major_of(span_skip(text, from));
-}
-
 int text_jdk_major(enum text_kind kind, struct span text)
 {
-    static const struct span version_marks[] = {SPAN_INIT("\nJDK "), SPAN_INIT("version \"")};
     int major = 0;
     if (kind == TEXT_VERSION) {
-        for (size_t i = 0; major == 0 && i < sizeof version_marks / sizeof version_marks[0]; i++)
-            major = major_after(text, version_marks[i]);
+        major = java_major(span_behind(text, SPAN_LITERAL("\nJDK ")));
+        if (major == 0)
+            major = java_major(span_behind(text, SPAN_LITERAL("version \"")));
     } else if (kind == TEXT_HS_ERR) {
         struct hs_err file;
         hs_err_read(&file, text);
-        major = file.jdk_major != 0 ? file.jdk_major : major_after(text, SPAN_LITERAL("(build "));
+        major = file.jdk_major != 0 ? file.jdk_major
+                                    : java_major(span_behind(text, SPAN_LITERAL("(build ")));
     } else if (kind == TEXT_CLASS_HISTOGRAM || kind == TEXT_CLASS_LOG) {
-        major = major_after(text, SPAN_LITERAL("(java.base@"));
+        major = java_major(span_behind(text, SPAN_LITERAL("(java.base@")));
     } else if (kind == TEXT_PERFCOUNTER) {
-        major = major_after(text, SPAN_LITERAL("java.property.java.version=\""));
+        major = java_major(span_behind(text, SPAN_LITERAL("java.property.java.version=\"")));
     }
     return major;
-}
-
-static bool has(struct span text, struct span mark)
-{
-    return span_find(text, mark) >= 0;
 }
 
 /* "Total: reserved=1723354KB": in MB and GB most of the digits are rounded away. */
 static bool is_fine(struct span text)
 {
-    ptrdiff_t at = span_find(text, SPAN_LITERAL("Total: reserved="));
+    struct span rest = span_behind(text, SPAN_LITERAL("Total: reserved="));
     int64_t number;
-    if (at < 0)
-        return false;
-    struct span rest = span_skip(text, (size_t)at + 16);
     return span_take_unsigned(&rest, &number) && !span_starts_with(rest, SPAN_LITERAL("MB")) &&
            !span_starts_with(rest, SPAN_LITERAL("GB"));
 }
@@ -503,7 +469,7 @@ static int nmt_form(struct span text, bool difference)
         {SPAN_INIT("instance classes #"), 11},
     };
     for (size_t i = 0; is_fine(text) && i < sizeof marks / sizeof marks[0]; i++) {
-        if (!has(text, marks[i].mark))
+        if (!span_contains(text, marks[i].mark))
             continue;
         /* The differences of 17 and 21 have the same form when no card set is in them. */
         return difference && marks[i].major == 17 ? 0 : marks[i].major;
@@ -610,8 +576,7 @@ struct looks_like looks_like(struct span text)
     if (span_trim(text).len == 0)
         return (struct looks_like){"an empty file", expected};
     for (size_t i = 0; i < sizeof STRANGERS / sizeof STRANGERS[0]; i++) {
-        if (STRANGERS[i].front ? span_starts_with(text, STRANGERS[i].mark)
-                               : span_find(text, STRANGERS[i].mark) >= 0)
+        if ((STRANGERS[i].front ? span_starts_with : span_contains)(text, STRANGERS[i].mark))
             return STRANGERS[i].words;
     }
     if (memchr(text.ptr, '\0', text.len) != NULL)

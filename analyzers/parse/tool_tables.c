@@ -469,27 +469,14 @@ void jstat_read(struct jstat *jstat, struct span text)
 #define FIGURES_MAX 3
 #define THOUSANDS   ",.'"
 
-static struct span from(struct span text, size_t at)
-{
-    return span_skip(text, at);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "occupies 401,627,128 (41.22%) bytes": the number, or nothing. */
 static struct span occupied(struct span line)
 {
     static const struct span verbs[] = {SPAN_INIT("occupies "), SPAN_INIT("occupy "),
                                         SPAN_INIT("with total size ")};
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        ptrdiff_t at = span_find(line, verbs[i]);
-        if (at < 0)
-            continue;
-        struct span rest = from(line, (size_t)at + verbs[i].len);
-        if (rest.len > 0 && is_digit(rest.ptr[0]) && span_find(rest, SPAN_LITERAL("%)")) > 0)
+        struct span rest = span_behind(line, verbs[i]);
+        if (rest.len > 0 && is_digit(rest.ptr[0]) && span_contains(rest, SPAN_LITERAL("%)")))
             return rest;
     }
     return span_of(NULL, 0);
@@ -511,7 +498,7 @@ bool mat_table_is_heading(struct span line)
         return false;
     if (span_trim(line).len == 0) /* each column on a line of its own */
         return true;
-    return span_contains_any(line, columns, sizeof columns / sizeof columns[0]);
+    return span_row(line, span_contains, SPAN_TABLE(columns)) >= 0;
 }
 
 void mat_table_begin(struct mat_table *table, struct span text)
@@ -565,7 +552,7 @@ static struct span class_name(struct span line)
 {
     line = span_trim(line);
     while (line.len > 0 && strchr("|'\"+- \t\\*", line.ptr[0]) != NULL)
-        line = from(line, 1);
+        line = span_skip(line, 1);
     ptrdiff_t link = -1;
     if (span_take(&line, SPAN_LITERAL("[")))
         link = span_find(line, SPAN_LITERAL("]("));
@@ -589,14 +576,10 @@ static struct span class_name(struct span line)
 
 static bool quoted(struct span line, struct span *name)
 {
-    ptrdiff_t open = span_find(line, SPAN_LITERAL("\""));
-    if (open < 0)
+    struct span rest = span_behind(line, SPAN_LITERAL("\""));
+    *name = span_until(rest, "\"");
+    if (name->len == 0 || name->len == rest.len)
         return false;
-    struct span rest = from(line, (size_t)open + 1);
-    ptrdiff_t close = span_find(rest, SPAN_LITERAL("\""));
-    if (close <= 0)
-        return false;
-    *name = span_of(rest.ptr, (size_t)close);
     ptrdiff_t blank = span_find(*name, SPAN_LITERAL(" @ 0x"));
     if (blank > 0)
         name->len = (size_t)blank;
@@ -615,9 +598,8 @@ static bool read_sentence(struct mat_row *row, struct span line)
     number.len = length;
     if (!take_last(&number, THOUSANDS, &row->bytes))
         return false;
-    struct span first = span_trim(line);
-    ptrdiff_t blank = span_find(first, SPAN_LITERAL(" "));
-    first.len = blank > 0 ? (size_t)blank : 0;
+    struct span rest = line, first;
+    span_take_word(&rest, &first);
     if (!take_last(&first, THOUSANDS, &row->instances))
         row->instances = 1;
     return true;

@@ -489,11 +489,6 @@ static bool take_indent(struct text_lines *lines)
 
 /* --- remarks and numbers ---------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "<--- here", "<== this", an arrow. */
 static bool take_remark(struct text_line *line)
 {

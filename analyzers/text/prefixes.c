@@ -11,16 +11,6 @@
 #define TOKEN_MAX    80
 #define ALONE_MIN    5 /* numbers with nothing but a blank behind them are line numbers from here on */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_name(char c)
 {
     return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '/';

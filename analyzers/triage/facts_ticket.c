@@ -104,7 +104,7 @@ void facts_read_lines(struct facts_jvm *jvm, struct span text)
                                         SPAN_INIT("os::commit_memory("),
                                         SPAN_INIT("native thread")};
     struct oom_lines lines;
-    if (!span_contains_any(text, marks, sizeof marks / sizeof marks[0]))
+    if (span_row(text, span_contains, SPAN_TABLE(marks)) < 0)
         return;
     oom_lines_read(&lines, text);
     merge_lines(&jvm->facts, &lines);

@@ -87,11 +87,6 @@ static const struct page *page_of(const struct html *html)
     return html->pages[html->number];
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* The id of a block that has no anchor: its text in small letters, and which it is of those with the same
  * text. That of a row has its number. */
 static void put_id(const struct html *html, const struct page_block *block, int row)
