@@ -14,15 +14,8 @@ static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
 
 const char *severity_name(enum severity severity)
 {
-    switch (severity) {
-    case SEVERITY_WARNING:
-        return "WARNING";
-    case SEVERITY_CRITICAL:
-        return "CRITICAL";
-    case SEVERITY_INFO:
-        break;
-    }
-    return "INFO";
+    static const char *const names[] = {"INFO", "WARNING", "CRITICAL"};
+    return names[(unsigned)severity <= SEVERITY_CRITICAL ? severity : SEVERITY_INFO];
 }
 
 const struct finding_row *finding_row(enum finding_kind kind)
@@ -39,9 +32,9 @@ bool finding_runbook_url(enum finding_kind kind, const char *base, char *out, si
     return length >= 0 && (size_t)length < size;
 }
 
-void finding_init(struct finding *finding, struct texts *texts, enum finding_kind kind)
+struct finding finding_begin(struct texts *texts, enum finding_kind kind)
 {
-    *finding = (struct finding){
+    return (struct finding){
         .kind = kind,
         .severity = ROWS[kind].severity,
         .family = "",
@@ -119,6 +112,12 @@ void finding_add_int(struct finding *finding, const char *key, int64_t number)
         evidence->number = number;
 }
 
+void finding_add_known(struct finding *finding, const char *key, int64_t number)
+{
+    if (number >= 0)
+        finding_add_int(finding, key, number);
+}
+
 void finding_add_real(struct finding *finding, const char *key, double real)
 {
     struct evidence *evidence = add(finding, key, EVIDENCE_REAL);
@@ -134,6 +133,18 @@ void finding_add_text(struct finding *finding, const char *key, const char *text
         return;
     span_copy(span_from_cstr(text), own, sizeof own);
     evidence->text = texts_copy(finding->texts, own);
+}
+
+void finding_add_listed(struct finding *finding, const char *key, int number, const char *format,
+                        ...)
+{
+    char numbered[EVIDENCE_KEY_MAX], text[FINDING_TITLE_MAX];
+    va_list arguments;
+    snprintf(numbered, sizeof numbered, "%s_%d", key, number);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    finding_add_text(finding, numbered, text);
 }
 
 const struct evidence *finding_evidence(const struct finding *finding, const char *key)

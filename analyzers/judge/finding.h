@@ -61,14 +61,19 @@ struct finding {
 };
 
 /* Starts a finding from its row: severity, title, advice. */
-void finding_init(struct finding *finding, struct texts *texts, enum finding_kind kind);
+struct finding finding_begin(struct texts *texts, enum finding_kind kind);
 void finding_title(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void finding_advice(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void finding_family(struct finding *finding, const char *family);
 void finding_add_int(struct finding *finding, const char *key, int64_t number);
+/* Nothing is added below 0: not known. */
+void finding_add_known(struct finding *finding, const char *key, int64_t number);
 void finding_add_real(struct finding *finding, const char *key, double real);
+/* A text, cut as all are: its key is that and "_1", "_2", ... */
+void finding_add_listed(struct finding *finding, const char *key, int number, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
 /* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
 /* Whose code asked for classes of the family that this one, as the JVM printed its name, belongs to: as evidence,

@@ -96,6 +96,14 @@ void judge_hold(struct judge *judge, struct episode *episode, bool below)
         judge_clear(judge, episode);
 }
 
+bool judge_is_up(struct judge *judge, enum finding_kind kind, const char *subject, bool below)
+{
+    struct episode *episode = judge_episode(judge, kind, subject);
+    if (episode != NULL)
+        judge_hold(judge, episode, below);
+    return episode != NULL;
+}
+
 /* --- notes: a JVM under a name that is another owner's ---------------------------------------- */
 
 #define PREFIX "name of another owner: "
@@ -129,8 +137,8 @@ static void judge_note(struct judge *judge, const char *text)
     if (strncmp(text, PREFIX, strlen(PREFIX)) != 0 ||
         judge_episode(judge, FINDING_NAME_OWNER, "") != NULL)
         return;
-    finding_init(&finding, &judge->texts, FINDING_NAME_OWNER);
-    finding_title(&finding, "a JVM has taken the name of another owner's JVM: %.340s",
+    finding = finding_begin(&judge->texts, FINDING_NAME_OWNER);
+    finding_title(&finding, "a JVM came under the name of another owner's: %.340s",
                   text + strlen(PREFIX));
     judge_raise(judge, &finding, "", judge->now_ms);
 }

@@ -131,7 +131,7 @@ static void raise_load_rate(struct judge *judge, double per_s, int64_t span_s)
     struct finding finding;
     char unloading[96];
     judge_describe_unloading(judge, unloading, sizeof unloading);
-    finding_init(&finding, &judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
+    finding = finding_begin(&judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
     finding_title(&finding, "%s: %.1f classes/s for %" PRId64 " s; %s",
                   churn ? "class churn" : finding_row(finding.kind)->title, per_s, span_s,
                   unloading);
@@ -179,8 +179,8 @@ static void reconsider(struct judge *judge, struct episode *episode)
         return;
     struct finding finding, fresh;
     finding_copy(&finding, &judge->texts, &episode->finding);
-    finding_init(
-        &fresh, &judge->texts,
+    fresh = finding_begin(
+        &judge->texts,
         to_churn ? FINDING_CLASS_CHURN
                  : (finding.family[0] != '\0' ? FINDING_CLASS_EXPLOSION : FINDING_CLASS_LOAD_RATE));
     finding.kind = fresh.kind;
@@ -273,18 +273,13 @@ static void judge_type(struct judge *judge, const struct loader_track *track)
 {
     int64_t floor = floor_of(track);
     int64_t threshold = judge_threshold(judge, TH_LOADER_GROWTH_COUNT);
-    struct episode *episode = judge_episode(judge, FINDING_LOADER_GROWTH, track->type);
-    if (episode != NULL) {
-        judge_hold(judge, episode,
-                   floor - track->baseline < judge_clear_level(judge, TH_LOADER_GROWTH_COUNT));
-        return;
-    }
     bool rising = track->recent[0] > track->recent[1] && track->recent[1] > track->recent[2];
-    if (floor < 2 * track->baseline || floor - track->baseline < threshold || !rising ||
+    if (judge_is_up(judge, FINDING_LOADER_GROWTH, track->type,
+                    floor - track->baseline < judge_clear_level(judge, TH_LOADER_GROWTH_COUNT)) ||
+        floor < 2 * track->baseline || floor - track->baseline < threshold || !rising ||
         judge_episode_of_kind(judge, FINDING_CLASS_CHURN))
         return;
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_LOADER_GROWTH);
+    struct finding finding = finding_begin(&judge->texts, FINDING_LOADER_GROWTH);
     finding_title(&finding, "%s: %s of %.150s, %s at the baseline",
                   finding_row(finding.kind)->title, units_count(track->recent[0]).text, track->type,
                   units_count(track->baseline).text);
@@ -317,14 +312,12 @@ void judge_loaders(struct judge *judge, const struct loaders_event *loaders)
 static void judge_number(struct judge *judge, int64_t methods, int64_t classes,
                          const struct method_family *most)
 {
-    struct episode *episode = judge_episode(judge, FINDING_MANY_METHODS, "");
     int64_t threshold = judge_threshold(judge, TH_METHODS_COUNT);
-    if (episode != NULL)
-        judge_hold(judge, episode, methods < judge_clear_level(judge, TH_METHODS_COUNT));
-    if (episode != NULL || methods < threshold)
+    if (judge_is_up(judge, FINDING_MANY_METHODS, "",
+                    methods < judge_clear_level(judge, TH_METHODS_COUNT)) ||
+        methods < threshold)
         return;
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_MANY_METHODS);
+    struct finding finding = finding_begin(&judge->texts, FINDING_MANY_METHODS);
     finding_title(&finding, "%s: %s in %s classes%s%.150s", finding_row(finding.kind)->title,
                   units_count(methods).text, units_count(classes).text,
                   most != NULL ? ", most of them of " : "", most != NULL ? most->family : "");

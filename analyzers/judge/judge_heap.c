@@ -102,8 +102,7 @@ static void raise(struct judge *judge, const struct heap_track *track,
     const struct family *family = family_by_id(row->family);
     int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
     bool confirmed = is_confirmed(judge, track);
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_HEAP_CLASS_GROWTH);
+    struct finding finding = finding_begin(&judge->texts, FINDING_HEAP_CLASS_GROWTH);
     if (!confirmed)
         finding.severity = SEVERITY_INFO;
     finding_family(&finding, row->family);

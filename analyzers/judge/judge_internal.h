@@ -161,6 +161,8 @@ bool judge_episode_of_kind(const struct judge *judge, enum finding_kind kind);
 /* Raises unless active already. */
 void judge_raise(struct judge *judge, const struct finding *finding, const char *subject,
                  int64_t started_ms);
+/* True while it is up; then `below` says that its figure is below its clear level (judge_hold). */
+bool judge_is_up(struct judge *judge, enum finding_kind kind, const char *subject, bool below);
 /* Called while an episode's figure is below its clear level (below true) or above it; clears after
  * CLEAR_AFTER_S. */
 void judge_hold(struct judge *judge, struct episode *episode, bool below);

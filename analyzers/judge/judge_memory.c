@@ -90,8 +90,7 @@ static void raise_internal(struct judge *judge, const struct verdict *verdict)
     const char *meaning = internal_meaning(judge->identity.jdk_major);
     const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
     int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_INTERNAL_NOT_CONVERGING);
+    struct finding finding = finding_begin(&judge->texts, FINDING_INTERNAL_NOT_CONVERGING);
     finding_title(&finding,
                   "%s: %s %+.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min: %s",
                   finding_row(finding.kind)->title, meaning, slope->value / MB, slope->low / MB,
@@ -185,15 +184,10 @@ static void internal_step(struct judge *judge, enum finding_kind kind, enum thre
 {
     int64_t growth = judge->internal_bytes - judge->internal_baseline_bytes;
     int64_t threshold = judge_threshold(judge, which);
-    struct episode *episode = judge_episode(judge, kind, "");
-    if (episode != NULL) {
-        judge_hold(judge, episode, growth < judge_clear_level(judge, which));
+    if (judge_is_up(judge, kind, "", growth < judge_clear_level(judge, which)) ||
+        growth <= threshold)
         return;
-    }
-    if (growth <= threshold)
-        return;
-    struct finding finding;
-    finding_init(&finding, &judge->texts, kind);
+    struct finding finding = finding_begin(&judge->texts, kind);
     finding_title(&finding, "%s: %s is %s, %s since the baseline (threshold %s)",
                   finding_row(kind)->title, meaning, units_bytes(judge->internal_bytes).text,
                   units_growth(growth).text, units_growth(threshold).text);
@@ -212,15 +206,11 @@ static void class_metaspace(struct judge *judge)
         return;
     int64_t growth = floor - judge->class_metaspace_baseline_bytes;
     int64_t threshold = judge_threshold(judge, TH_CLASS_METASPACE_BYTES);
-    struct episode *episode = judge_episode(judge, FINDING_CLASS_METASPACE_GROWTH, "");
-    if (episode != NULL) {
-        judge_hold(judge, episode, growth < judge_clear_level(judge, TH_CLASS_METASPACE_BYTES));
+    if (judge_is_up(judge, FINDING_CLASS_METASPACE_GROWTH, "",
+                    growth < judge_clear_level(judge, TH_CLASS_METASPACE_BYTES)) ||
+        growth <= threshold)
         return;
-    }
-    if (growth <= threshold)
-        return;
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_CLASS_METASPACE_GROWTH);
+    struct finding finding = finding_begin(&judge->texts, FINDING_CLASS_METASPACE_GROWTH);
     finding_title(&finding, "%s: %s, now %s", finding_row(finding.kind)->title,
                   units_growth(growth).text, units_bytes(judge->class_metaspace_bytes).text);
     finding_add_int(&finding, "class_metaspace_bytes", judge->class_metaspace_bytes);
@@ -260,29 +250,23 @@ static void metaspace_limit(struct judge *judge, int64_t bytes, int64_t max_byte
     else if (!floor_value(&judge->metaspace_committed_floor, &floor))
         return;
     int64_t percent = (int64_t)((double)floor * 100.0 / (double)max_bytes);
-    struct episode *episode = judge_episode(judge, FINDING_METASPACE_LIMIT, "");
-    if (episode != NULL) {
-        judge_hold(judge, episode,
-                   !soon && percent * 100 < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT) *
-                                                judge_threshold(judge, TH_CLEAR_PERCENT));
-        return;
-    }
-    if (!soon && percent < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT))
+    int64_t limit = judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT);
+    if (judge_is_up(judge, FINDING_METASPACE_LIMIT, "",
+                    !soon && percent * 100 < limit * judge_threshold(judge, TH_CLEAR_PERCENT)) ||
+        (!soon && percent < limit))
         return;
     char when[80] = "";
     if (judge->metaspace_left_s >= 0)
         snprintf(when, sizeof when, "; at this pace it is reached in %s",
                  units_figure("_s", judge->metaspace_left_s).text);
-    struct finding finding;
-    finding_init(&finding, &judge->texts, FINDING_METASPACE_LIMIT);
+    struct finding finding = finding_begin(&judge->texts, FINDING_METASPACE_LIMIT);
     finding_title(&finding, "%s: %s committed of %s, %" PRId64 " %%%s",
                   finding_row(finding.kind)->title, units_bytes(floor).text,
                   units_bytes(max_bytes).text, percent, when);
     finding_add_int(&finding, "metaspace_committed_bytes", floor);
     finding_add_int(&finding, "metaspace_max_bytes", max_bytes);
     finding_add_int(&finding, "percent", percent);
-    if (judge->metaspace_left_s >= 0)
-        finding_add_int(&finding, "limit_in_s", judge->metaspace_left_s);
+    finding_add_known(&finding, "limit_in_s", judge->metaspace_left_s);
     judge_raise(judge, &finding, "", judge->now_ms);
 }
 
@@ -328,12 +312,8 @@ void judge_agent_sample(struct judge *judge, const struct sample *sample)
         !judge_episode_of_kind(judge, FINDING_AGENT_SHEDDING))
         return;
     int step = agent_breaker_step(sample);
-    for (int i = 1; i <= AGENT_BREAKER_STEPS; i++) {
-        struct episode *episode =
-            judge_episode(judge, FINDING_AGENT_SHEDDING, agent_breaker_step_name(i));
-        if (episode != NULL)
-            judge_hold(judge, episode, step < i);
-    }
+    for (int i = 1; i <= AGENT_BREAKER_STEPS; i++)
+        judge_is_up(judge, FINDING_AGENT_SHEDDING, agent_breaker_step_name(i), step < i);
     if (step == 0 ||
         judge_episode(judge, FINDING_AGENT_SHEDDING, agent_breaker_step_name(step)) != NULL)
         return;

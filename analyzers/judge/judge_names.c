@@ -40,8 +40,8 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     int64_t span_ms = suspect->span_ms;
     const struct family *family = family_by_id(row->family);
     bool churn = judge_is_churn(judge);
-    struct finding finding;
-    finding_init(&finding, &judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
+    struct finding finding =
+        finding_begin(&judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
     finding_family(&finding, row->family);
 
     char unloading[96], each[80] = "";

@@ -212,7 +212,7 @@ bool level_holds_method_ids(const struct level *level)
 static void level_finding(const struct level *level, struct texts *texts, struct finding *finding)
 {
     bool internal = level_step_of(level->kind) > 0;
-    finding_init(finding, texts, level->kind);
+    *finding = finding_begin(texts, level->kind);
     finding->severity = level_severity(level);
     finding_title(finding, "%s is %s, %s since %s", level->name, units_bytes(level->bytes).text,
                   units_growth(level->growth_bytes).text,
@@ -272,7 +272,7 @@ void agent_shedding_finding(const struct sample *sample, struct texts *texts,
     int64_t resident = 0, ids = 0, value;
     sample_get(sample, SAMPLE_AGENT_RESIDENT_BYTES, &resident);
     sample_get(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &ids);
-    finding_init(finding, texts, FINDING_AGENT_SHEDDING);
+    *finding = finding_begin(texts, FINDING_AGENT_SHEDDING);
     finding_title(finding, "%s: it holds %s, the JVM %s of jmethodIDs for it",
                   BREAKER[step].sentence, units_bytes(resident).text, units_bytes(ids).text);
     finding_add_text(finding, "step", BREAKER[step].name);
@@ -333,8 +333,7 @@ static void look_at_class_metaspace(const struct check_input *input, struct chec
     if (input->baseline == NULL || !class_metaspace_bytes(input->sample, &now) ||
         !class_metaspace_bytes(input->baseline, &before) || now - before <= threshold)
         return;
-    struct finding finding;
-    finding_init(&finding, &result->texts, FINDING_CLASS_METASPACE_GROWTH);
+    struct finding finding = finding_begin(&result->texts, FINDING_CLASS_METASPACE_GROWTH);
     finding_title(&finding, "%s: %s, now %s", finding_row(finding.kind)->title,
                   units_growth(now - before).text, units_bytes(now).text);
     finding_add_int(&finding, "class_metaspace_bytes", now);
@@ -352,8 +351,7 @@ static void look_at_metaspace_limit(const struct check_input *input, struct chec
     double percent = (double)committed * 100.0 / (double)max;
     if (percent < (double)input->thresholds->value[TH_METASPACE_LIMIT_PERCENT])
         return;
-    struct finding finding;
-    finding_init(&finding, &result->texts, FINDING_METASPACE_LIMIT);
+    struct finding finding = finding_begin(&result->texts, FINDING_METASPACE_LIMIT);
     finding_title(&finding, "%s: %s committed of %s, %.0f %%", finding_row(finding.kind)->title,
                   units_bytes(committed).text, units_bytes(max).text, percent);
     finding_add_int(&finding, "metaspace_committed_bytes", committed);
@@ -375,8 +373,8 @@ static bool look_at_class_counters(const struct check_input *input, struct check
         return false;
     int64_t percent = (int64_t)((double)unloaded * 100.0 / (double)loaded);
     bool churn = percent >= input->thresholds->value[TH_CHURN_UNLOADED_PERCENT];
-    struct finding finding;
-    finding_init(&finding, &result->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
+    struct finding finding =
+        finding_begin(&result->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
     finding_title(
         &finding, "%s classes loaded in %s, %s on average, %" PRId64 " %% of them unloaded again",
         units_count(loaded).text, units_duration(uptime_ms).text, units_rate(per_s).text, percent);
@@ -404,8 +402,7 @@ static void look_at_loaders(const struct check_input *input, struct check_result
             rows[i].loads * 100 < input->loaders->classes * GENERATED_SHARE_PERCENT)
             continue;
         const struct family *family = family_by_id(rows[i].family);
-        struct finding finding;
-        finding_init(&finding, &result->texts, FINDING_CLASS_EXPLOSION);
+        struct finding finding = finding_begin(&result->texts, FINDING_CLASS_EXPLOSION);
         finding.severity = SEVERITY_WARNING; /* a level, not a rate: `watch` shows growth */
         finding_family(&finding, rows[i].family);
         finding_title(&finding, "%s of %s classes belong to %.100s (%.60s)",

@@ -1,5 +1,6 @@
 #include "analyzers/triage/crash.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/model/units.h"
 
 #include <inttypes.h>
@@ -69,15 +70,12 @@ void crash_take(struct crash *crash, const struct hs_err *file)
     span_copy(file->arch, crash->arch, sizeof crash->arch);
     memcpy(crash->figure, file->figure, sizeof crash->figure);
     for (int i = 0; i < file->stem_count; i++) {
-        int at = crash->stem_count;
-        while (at > 0 && crash->stem[at - 1].threads < file->stem[i].threads)
-            at--;
-        if (at == CRASH_STEMS_MAX)
-            continue;
-        int last = crash->stem_count < CRASH_STEMS_MAX ? crash->stem_count++ : CRASH_STEMS_MAX - 1;
-        for (int k = last; k > at; k--)
-            crash->stem[k] = crash->stem[k - 1];
-        crash->stem[at] = file->stem[i];
+        int at = crash->stem_count < CRASH_STEMS_MAX ? crash->stem_count++ : CRASH_STEMS_MAX;
+        for (; at > 0 && crash->stem[at - 1].threads < file->stem[i].threads; at--)
+            if (at < CRASH_STEMS_MAX)
+                crash->stem[at] = crash->stem[at - 1];
+        if (at < CRASH_STEMS_MAX)
+            crash->stem[at] = file->stem[i];
     }
 }
 
@@ -246,21 +244,11 @@ struct size_text size_text(int64_t bytes)
     return out;
 }
 
-static void add(char *out, size_t size, const char *words)
-{
-    size_t length = strlen(out);
-    if (length < size)
-        snprintf(out + length, size - length, "%s", words);
-}
-
 /* Nothing is added for a size that is not known. */
 static void add_known(char *out, size_t size, const char *before, int64_t bytes, const char *behind)
 {
-    if (bytes < 0)
-        return;
-    add(out, size, before);
-    add(out, size, size_text(bytes).text);
-    add(out, size, behind);
+    if (bytes >= 0)
+        text_add(out, size, "%s%s%s", before, size_text(bytes).text, behind);
 }
 
 static void threads_sentence(const struct crash *crash, char *out, size_t size)
@@ -275,33 +263,28 @@ static void threads_sentence(const struct crash *crash, char *out, size_t size)
         {HS_ERR_PID_MAX, "kernel.pid_max"},
     };
     int64_t threads = threads_of(crash);
-    char words[160];
     if (crash->thread_failed)
         snprintf(out, size, "a thread could not be started");
     else
         snprintf(out, size, "native memory was refused in a process with very many threads");
     if (threads >= 0) {
-        snprintf(words, sizeof words, "; the JVM had %" PRId64, threads);
-        add(out, size, words);
-        if (crash->stem_count > 0 && crash->stem[0].threads > 1) {
-            snprintf(words, sizeof words, ", %" PRId64 " of them named \"%s\"",
-                     crash->stem[0].threads, crash->stem[0].name);
-            add(out, size, words);
-        }
+        text_add(out, size, "; the JVM had %" PRId64, threads);
+        if (crash->stem_count > 0 && crash->stem[0].threads > 1)
+            text_add(out, size, ", %" PRId64 " of them named \"%s\"", crash->stem[0].threads,
+                     crash->stem[0].name);
     }
     const char *comma = "; limits: ";
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         int64_t limit = fig(crash, limits[i].figure);
         if (limit <= 0)
             continue;
-        snprintf(words, sizeof words, "%s%s %" PRId64, comma, limits[i].name, limit);
-        add(out, size, words);
+        text_add(out, size, "%s%s %" PRId64, comma, limits[i].name, limit);
         comma = ", ";
     }
     if (crash->thread_failed && threads >= 0 && threads < 50)
-        add(out, size,
-            "; with so few threads another process of the user holds them, or the "
-            "container forbids the system call (clone3 and an old seccomp profile)");
+        text_add(out, size,
+                 "; with so few threads another process of the user holds them, or the "
+                 "container forbids the system call (clone3 and an old seccomp profile)");
 }
 
 void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, size_t size)
@@ -412,22 +395,13 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
 
 void crash_key(const struct crash *crash, char *out, size_t size)
 {
-    switch (crash->end) {
-    case HS_ERR_NATIVE_OOM:
-        snprintf(out, size, "%s", oom_cause_row(crash_cause(crash))->key);
-        return;
-    case HS_ERR_JAVA_OOM:
-        snprintf(out, size, "java-out-of-memory");
-        return;
-    case HS_ERR_SIGNAL: {
+    static const char *const keys[] = {[HS_ERR_NO_END] = "no-crash",
+                                       [HS_ERR_JAVA_OOM] = "java-out-of-memory",
+                                       [HS_ERR_INTERNAL] = "crash-internal-error"};
+    if (crash->end == HS_ERR_SIGNAL)
         snprintf(out, size, "crash-%.*s", (int)strcspn(crash->signal, " ("), crash->signal);
-        return;
-    }
-    case HS_ERR_INTERNAL:
-        snprintf(out, size, "crash-internal-error");
-        return;
-    case HS_ERR_NO_END:
-        break;
-    }
-    snprintf(out, size, "no-crash");
+    else
+        snprintf(out, size, "%s",
+                 crash->end == HS_ERR_NATIVE_OOM ? oom_cause_row(crash_cause(crash))->key
+                                                 : keys[crash->end]);
 }

@@ -48,11 +48,10 @@ _Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUN
 
 struct finding *triage_add(struct triage *out, enum finding_kind kind)
 {
-    if (out->finding_count == TRIAGE_FINDINGS_MAX)
-        return NULL;
-    struct finding *finding = &out->findings[out->finding_count++];
-    finding_init(finding, &out->texts, kind);
-    return finding;
+    int at = out->finding_count;
+    out->finding_count += at < TRIAGE_FINDINGS_MAX;
+    out->findings[at] = finding_begin(&out->texts, kind);
+    return &out->findings[at];
 }
 
 bool triage_has(const struct triage *out, enum finding_kind kind)

@@ -18,8 +18,8 @@
 
 struct triage {
     int finding_count;
-    struct finding findings[TRIAGE_FINDINGS_MAX]; /* the culprit first */
-    struct explained explained;                   /* an agent that preallocates? */
+    struct finding findings[TRIAGE_FINDINGS_MAX + 1]; /* the culprit first; the last has no place */
+    struct explained explained;                       /* an agent that preallocates? */
     struct suitability_verdict suitability;
     struct texts texts; /* of the findings */
 };

@@ -10,33 +10,25 @@
 
 static void add_objects(const struct heap_objects *objects, struct finding *finding)
 {
-    static const char *const keys[HEAP_OBJECTS_MAX] = {"objects_1", "objects_2", "objects_3",
-                                                       "objects_4"};
     for (int i = 0; i < objects->count; i++) {
         const struct heap_class *row = &objects->row[i];
-        char text[200];
-        if (row->bytes >= 0)
-            snprintf(text, sizeof text, "%s %s, %s", units_count(row->instances).text, row->name,
-                     size_text(row->bytes).text);
-        else
-            snprintf(text, sizeof text, "%s %s", units_count(row->instances).text, row->name);
-        finding_add_text(finding, keys[i], text);
+        finding_add_listed(finding, "objects", i + 1, "%s %s%s%s", units_count(row->instances).text,
+                           row->name, row->bytes >= 0 ? ", " : "",
+                           row->bytes >= 0 ? size_text(row->bytes).text : "");
     }
 }
 
-#define GROWN_SHARE 5 /* of the heap: a fifth */
+#define GROWN_SHARE  5 /* of the heap: a fifth */
+#define GROWN_LISTED 4
 
 /* From one histogram to the next: no statistics, so only much of it is more than a note. */
 static void heap_growth(const struct jvm_facts *facts, struct triage *out)
 {
-    static const char *const keys[] = {"grown_1", "grown_2", "grown_3", "grown_4"};
     const struct facts_heap_growth *growth = &facts->heap_growth;
     const struct histogram_class *most = &growth->rows[0];
     if (growth->histograms < 2 || growth->row_count == 0 || most->bytes_growth < MB)
         return;
     struct finding *finding = triage_add(out, FINDING_HEAP_GROWTH);
-    if (finding == NULL)
-        return;
     bool filler = heap_class_may_be_filler(facts->identity.jdk_major, most->name);
     if (!filler && most->bytes_growth > facts->thresholds.value[TH_HEAP_CLASS_BYTES] &&
         most->bytes_growth > growth->bytes_before / GROWN_SHARE)
@@ -52,13 +44,12 @@ static void heap_growth(const struct jvm_facts *facts, struct triage *out)
     finding_add_text(finding, "class", most->name);
     finding_add_int(finding, "growth_bytes", most->bytes_growth);
     finding_add_int(finding, "instances_growth", most->instances_growth);
-    for (int i = 0; i < growth->row_count && i < (int)(sizeof keys / sizeof *keys); i++) {
+    for (int i = 0; i < growth->row_count && i < GROWN_LISTED; i++) {
         const struct histogram_class *row = &growth->rows[i];
-        char text[EVENT_NAME_MAX + 80];
-        snprintf(text, sizeof text, "%s, %s%s objects: %s", units_growth(row->bytes_growth).text,
-                 row->instances_growth > 0 ? "+" : "", units_count(row->instances_growth).text,
-                 row->name);
-        finding_add_text(finding, keys[i], text);
+        finding_add_listed(finding, "grown", i + 1, "%s, %s%s objects: %s",
+                           units_growth(row->bytes_growth).text,
+                           row->instances_growth > 0 ? "+" : "",
+                           units_count(row->instances_growth).text, row->name);
     }
 }
 
@@ -69,8 +60,6 @@ static void heap_objects(const struct jvm_facts *facts, struct triage *out)
     if (objects->classes == 0 || (!suspect && out->finding_count > 0))
         return;
     struct finding *finding = triage_add(out, FINDING_HEAP_OBJECTS);
-    if (finding == NULL)
-        return;
     if (suspect) {
         const struct heap_suspect_row *row = heap_suspect_row(objects->suspect);
         const struct heap_class *of = &objects->suspected;
@@ -287,9 +276,7 @@ void triage_answers(const struct jvm_facts *facts, struct triage *out)
         return;
     struct finding *finding = triage_add(out, FINDING_OBSERVATION);
     bool any = false;
-    for (size_t i = 0; finding != NULL && !any && i < sizeof observations / sizeof observations[0];
-         i++)
+    for (size_t i = 0; !any && i < sizeof observations / sizeof observations[0]; i++)
         any = observations[i](facts, finding);
-    if (finding != NULL && !any)
-        out->finding_count--;
+    out->finding_count -= !any;
 }

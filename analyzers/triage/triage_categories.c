@@ -105,8 +105,6 @@ static void growth(const struct jvm_facts *facts, const struct facts_category *r
         is_reported(out, row->category, jdk))
         return;
     struct finding *finding = triage_add(out, advice->kind);
-    if (finding == NULL)
-        return;
     bool reserved = bytes != row->change_bytes;
     char count[96] = "";
     if (row->count_change > 0)
@@ -151,8 +149,6 @@ static void note_largest(const struct jvm_facts *facts, struct triage *out)
         }
     }
     struct finding *finding = triage_add(out, FINDING_NMT_LARGEST);
-    if (finding == NULL)
-        return;
     int64_t missing = 0;
     if (facts->nmt_committed_bytes > all) {
         missing = facts->nmt_committed_bytes - all;

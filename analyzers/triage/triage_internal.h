@@ -7,7 +7,7 @@
 #define MB (INT64_C(1) << 20)
 #define GB (INT64_C(1) << 30)
 
-/* A new finding at the end of the list; NULL when the list is full. */
+/* A new finding at the end of the list; when that is full one behind it, which is not counted. */
 struct finding *triage_add(struct triage *out, enum finding_kind kind);
 bool triage_has(const struct triage *out, enum finding_kind kind);
 

@@ -20,13 +20,10 @@
 
 static void add_largest(const struct rss_account *rss, struct finding *finding)
 {
-    for (int i = 0; i < rss->largest_count && i < 4; i++) {
-        char key[24], text[96];
-        snprintf(key, sizeof key, "mapping_%d", i + 1);
-        snprintf(text, sizeof text, "%" PRIx64 "-%" PRIx64 " %" PRId64 " KB resident",
-                 rss->largest[i].low, rss->largest[i].high, rss->largest[i].rss_bytes / KB);
-        finding_add_text(finding, key, text);
-    }
+    for (int i = 0; i < rss->largest_count && i < 4; i++)
+        finding_add_listed(finding, "mapping", i + 1,
+                           "%" PRIx64 "-%" PRIx64 " %" PRId64 " KB resident", rss->largest[i].low,
+                           rss->largest[i].high, rss->largest[i].rss_bytes / KB);
 }
 
 /* Most of what grew while the process was seen from outside has one author. */
@@ -73,8 +70,6 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
         rss->kind[RSS_MALLOC_MAIN].rss_bytes + rss->kind[RSS_MALLOC_ARENAS].rss_bytes;
     if (grows || large) {
         struct finding *finding = triage_add(out, FINDING_OUTSIDE_NMT);
-        if (finding == NULL)
-            return;
         if (grows)
             finding_title(finding,
                           "not in NMT: %s grew while observed, %s at least in all; native code "
@@ -99,8 +94,6 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
     if (kept < ARENAS_KEEP_MIN_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
-    if (finding == NULL)
-        return;
     finding_title(finding, "malloc keeps about %s that NMT does not count, and it does not grow",
                   units_bytes(kept).text);
     finding_add_int(finding, "kept_bytes", kept);
@@ -130,8 +123,6 @@ static void category_grew(const struct jvm_facts *facts, enum nmt_category categ
         }
     }
     struct finding *finding = triage_add(out, kind);
-    if (finding == NULL)
-        return;
     char span[48] = "";
     if (facts->span_s > 0.0)
         snprintf(span, sizeof span, " in %.0f s", facts->span_s);
@@ -155,8 +146,6 @@ static void threads(const struct jvm_facts *facts, struct triage *out)
     if (grown < THREADS_GROWN_MIN)
         return;
     struct finding *finding = triage_add(out, FINDING_THREAD_GROWTH);
-    if (finding == NULL)
-        return;
     finding_title(finding, "%" PRId64 " more threads than at the first measurement", grown);
     finding_add_int(finding, "growth_threads", grown);
 }
@@ -175,8 +164,6 @@ static void redeploys(const struct jvm_facts *facts, struct triage *out)
                  : worst->classes / worst->copies < REDEPLOY_MIN_CLASSES)
         return;
     struct finding *finding = triage_add(out, FINDING_REDEPLOY_LEAK);
-    if (finding == NULL)
-        return;
     finding_title(finding,
                   "%" PRId64 " loaders of type %.120s hold about %s classes each: one application "
                   "loaded %" PRId64 " times%s",
@@ -196,8 +183,6 @@ static void own_effect(const struct jvm_facts *facts, struct triage *out)
     if (facts->symbol_files_bytes < OWN_EFFECT_MIN_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_OWN_EFFECT);
-    if (finding == NULL)
-        return;
     finding_title(finding, "%s of Internal are the JVM's symbol files, read for a detailed report",
                   units_bytes(facts->symbol_files_bytes).text);
     finding_add_int(finding, "symbol_files_bytes", facts->symbol_files_bytes);
@@ -283,8 +268,6 @@ static void retained_by_sites(const struct jvm_facts *facts, struct triage *out)
     if (!leaks_arrays && !leaks_lines)
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
-    if (finding == NULL)
-        return;
     int64_t kept = (leaks_arrays ? arrays->bytes : 0) + (leaks_lines ? lines->bytes : 0);
     if (kept > facts->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
         finding->severity = SEVERITY_CRITICAL;
@@ -317,8 +300,6 @@ static void retained_by_growth(const struct jvm_facts *facts, const struct expla
     if (loads < EXPLAINED_LOADS_MIN || left / loads < LEFT_PER_CLASS_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
-    if (finding == NULL)
-        return;
     char agents[200];
     size_t used = 0;
     for (int i = 0; i < facts->agent_count && used < sizeof agents; i++)
@@ -346,8 +327,6 @@ static void retained_by_level(const struct jvm_facts *facts, struct triage *out)
         facts->identity.jdk_major == 8) /* direct buffers are in Internal there */
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
-    if (finding == NULL)
-        return;
     finding_title(finding,
                   "Internal grew by %s that no class load explains: memory an agent has from JVMTI "
                   "(%s%.180s)",
@@ -365,8 +344,6 @@ static void preallocates(const struct jvm_facts *facts, struct triage *out)
     if (explained->preallocates != EXPLAINED_YES)
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_PREALLOCATES);
-    if (finding == NULL)
-        return;
     int64_t loaded =
         explained->ids_counted ? explained->ids_bytes : jmethodid_loaded_bytes(&explained->alive);
     int64_t total = loaded + explained->kept_after_unload_bytes;

@@ -58,8 +58,6 @@ static void flow_row(const struct jvm_facts *facts, const struct family_row *row
         return;
     struct finding *finding =
         triage_add(out, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
-    if (finding == NULL)
-        return;
     describe(finding, row);
     char rate[48] = "";
     if (flow->has_span && flow->span_s > 0.0) {
@@ -89,8 +87,6 @@ static void stock_row(const struct family_row *row, struct triage *out)
     if (row->loads < least)
         return;
     struct finding *finding = triage_add(out, FINDING_CLASS_EXPLOSION);
-    if (finding == NULL)
-        return;
     describe(finding, row);
     finding->severity = SEVERITY_WARNING; /* one measurement does not show growth */
     finding_title(finding, "%s generated classes of %.100s (%.60s) are loaded",

@@ -4,7 +4,6 @@
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,12 +15,6 @@
 #define FULL_GC_MIN            3
 #define OLD_FULL_PERCENT       98
 #define DEAD_LOADERS_MIN       100
-
-static void add_known(struct finding *finding, const char *key, int64_t value)
-{
-    if (value >= 0)
-        finding_add_int(finding, key, value);
-}
 
 /* A figure of an error file, and its name in the evidence. */
 struct named_figure {
@@ -44,7 +37,7 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
 {
     struct plan_input input;
     char error[160];
-    int64_t value;
+    int64_t value = -1;
     if (limit < 64 * MB || limit > INT64_C(16) << 40)
         return;
     struct plan *plan = calloc(1, sizeof *plan);
@@ -55,11 +48,10 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
         input.jdk_major = facts->identity.jdk_major;
         input.jdk_given = true;
     }
-    int64_t classes = 15000; /* of an application server, when they were not counted */
-    if (facts->have_sample && sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &value) &&
-        value > 0)
-        classes = value;
-    plan_input_set(&input, PLAN_CLASSES, (double)classes);
+    if (facts->have_sample)
+        sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &value);
+    /* 15 000: of an application server, when they were not counted. */
+    plan_input_set(&input, PLAN_CLASSES, value > 0 ? (double)value : 15000);
     value = facts->crash.have ? facts->crash.figure[HS_ERR_JAVA_THREADS] : facts->row.threads;
     if (value > 0)
         plan_input_set(&input, PLAN_THREADS, (double)value);
@@ -92,8 +84,6 @@ static void container(const struct jvm_facts *facts, struct triage *out)
     if (!near && facts->max_heap_bytes < limit / 100 * CONTAINER_NEAR_PERCENT)
         return;
     struct finding *finding = triage_add(out, FINDING_CONTAINER_LIMIT);
-    if (finding == NULL)
-        return;
     if (near)
         finding_title(
             finding,
@@ -103,8 +93,8 @@ static void container(const struct jvm_facts *facts, struct triage *out)
         finding_title(finding,
                       "-Xmx of %s in a container of %s leaves no room for what is not heap",
                       size_text(facts->max_heap_bytes).text, size_text(limit).text);
-    add_known(finding, "container_limit_bytes", limit);
-    add_known(finding, "container_usage_bytes", held);
+    finding_add_known(finding, "container_limit_bytes", limit);
+    finding_add_known(finding, "container_usage_bytes", held);
     add_plan(facts, finding, limit);
 }
 
@@ -112,21 +102,16 @@ static void container(const struct jvm_facts *facts, struct triage *out)
 
 static void add_threads(const struct crash *crash, struct finding *finding)
 {
-    static const char *const keys[CRASH_STEMS_MAX] = {"threads_1", "threads_2", "threads_3",
-                                                      "threads_4"};
-    for (int i = 0; i < crash->stem_count && crash->stem[i].threads > 1; i++) {
-        char text[96];
-        snprintf(text, sizeof text, "%" PRId64 " x %s", crash->stem[i].threads,
-                 crash->stem[i].name);
-        finding_add_text(finding, keys[i], text);
-    }
+    for (int i = 0; i < crash->stem_count && crash->stem[i].threads > 1; i++)
+        finding_add_listed(finding, "threads", i + 1, "%" PRId64 " x %s", crash->stem[i].threads,
+                           crash->stem[i].name);
 }
 
 static void add_figures(const struct crash *crash, struct finding *finding,
                         const struct named_figure *figures, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_known(finding, figures[i].key, crash->figure[figures[i].figure]);
+        finding_add_known(finding, figures[i].key, crash->figure[figures[i].figure]);
 }
 
 static void native_oom(const struct jvm_facts *facts, struct triage *out)
@@ -147,8 +132,6 @@ static void native_oom(const struct jvm_facts *facts, struct triage *out)
         {HS_ERR_PROCESS_RSS, "process_rss_bytes"},
     };
     struct finding *finding = triage_add(out, FINDING_NATIVE_OOM);
-    if (finding == NULL)
-        return;
     /* The head alone was pasted, and what top says of the host beside it. */
     struct crash known = facts->crash;
     if (known.figure[HS_ERR_MEM_TOTAL] < 0 && facts->row.host_bytes > 0) {
@@ -197,8 +180,6 @@ static void crashed(const struct jvm_facts *facts, struct triage *out)
     };
     const struct crash *crash = &facts->crash;
     struct finding *finding = triage_add(out, FINDING_CRASH);
-    if (finding == NULL)
-        return;
     if (crash->end == HS_ERR_SIGNAL)
         finding_title(finding, "crash by %.95s in %.95s, not a memory problem%s%.150s",
                       crash->signal, owner_of(crash), crash->frame[0] != '\0' ? ": " : "",
@@ -226,8 +207,6 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                   cause == OOM_CAUSE_PAGE_FILE || cause == OOM_CAUSE_MAP_COUNT ||
                   cause == OOM_CAUSE_HEAP_TOO_LARGE;
     struct finding *finding = triage_add(out, native ? FINDING_NATIVE_OOM : FINDING_JAVA_OOM);
-    if (finding == NULL)
-        return;
     int64_t count = facts->have_lines ? lines->lines[lines->last] : 0;
     if (cause == OOM_CAUSE_THREADS)
         finding_title(finding, "threads could not be started, %" PRId64 " lines say so%s%s%s",
@@ -246,11 +225,11 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
         finding_title(finding, "%s", oom_cause_row(cause)->what);
     advise(finding, cause);
     finding_add_text(finding, "words", words);
-    add_known(finding, "error_lines", count > 0 ? count : -1);
+    finding_add_known(finding, "error_lines", count > 0 ? count : -1);
     if (facts->have_lines) {
-        add_known(finding, "request_bytes", lines->request_bytes);
-        add_known(finding, "nproc_limit", lines->threads_limit);
-        add_known(finding, "max_direct_bytes", lines->direct_limit_bytes);
+        finding_add_known(finding, "request_bytes", lines->request_bytes);
+        finding_add_known(finding, "nproc_limit", lines->threads_limit);
+        finding_add_known(finding, "max_direct_bytes", lines->direct_limit_bytes);
     }
     if (cause == OOM_CAUSE_METASPACE && facts->max_metaspace_bytes > 0)
         finding_add_int(finding, "max_metaspace_bytes", facts->max_metaspace_bytes);
@@ -260,61 +239,52 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
 
 /* --- the kernel ----------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void add_words(char *out, size_t size,
-                                                            const char *format, ...)
-{
-    size_t length = strlen(out);
-    va_list values;
-    va_start(values, format);
-    vsnprintf(out + length, size - length, format, values);
-    va_end(values);
-}
-
 static void oom_killed(const struct jvm_facts *facts, struct triage *out)
 {
     const struct oom_killer *kill = &facts->kill;
     if (kill->reports == 0)
         return;
     struct finding *finding = triage_add(out, FINDING_OOM_KILLED);
-    if (finding == NULL)
-        return;
     char title[400] = "";
     int64_t held = kill->anon_rss_bytes;
     held = held >= 0 && kill->file_rss_bytes > 0 ? held + kill->file_rss_bytes : held;
     held = held >= 0 && kill->shmem_rss_bytes > 0 ? held + kill->shmem_rss_bytes : held;
-    const char *whose = kill->limit_bytes > 0 ? "its container's limit of "
-                        : kill->container     ? "its container's limit"
-                                              : "the memory of the host";
-    struct size_text limit = size_text(kill->limit_bytes > 0 ? kill->limit_bytes : 0);
+    char limit[40] = "", whose[64];
+    if (kill->limit_bytes > 0)
+        snprintf(limit, sizeof limit, " of %s", size_text(kill->limit_bytes).text);
+    snprintf(whose, sizeof whose, "%s%s",
+             kill->limit_bytes > 0 || kill->container ? "its container's limit"
+                                                      : "the memory of the host",
+             limit);
     if (kill->killed && held >= 0)
-        add_words(title, sizeof title,
-                  "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s%s",
-                  kill->name, kill->pid, size_text(held).text, whose,
-                  kill->limit_bytes > 0 ? limit.text : "");
+        text_add(title, sizeof title,
+                 "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s", kill->name,
+                 kill->pid, size_text(held).text, whose);
     else if (kill->killed)
-        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s%s",
-                  kill->name, kill->pid, whose, kill->limit_bytes > 0 ? limit.text : "");
+        text_add(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s",
+                 kill->name, kill->pid, whose);
     else if (kill->orchestrator && !kill->container)
-        add_words(title, sizeof title,
-                  "the OOM killer killed a process of a systemd unit: the memory of the host, or "
-                  "MemoryMax of the unit");
+        text_add(title, sizeof title,
+                 "the OOM killer killed a process of a systemd unit: the memory of the host, or "
+                 "MemoryMax of the unit");
     else if (kill->orchestrator)
-        add_words(title, sizeof title,
-                  "OOMKilled: the kernel killed a process because of its container's limit%s%s",
-                  kill->limit_bytes > 0 ? " of " : "", kill->limit_bytes > 0 ? limit.text : "");
+        text_add(title, sizeof title,
+                 "OOMKilled: the kernel killed a process because of its container's limit%s",
+                 limit);
     else
-        add_words(title, sizeof title,
-                  "the kernel's OOM killer was called by %s; the killed process is not in the text",
-                  kill->name[0] != '\0' ? kill->name : "a process");
-    if (strncmp(kill->invoker, "C2 Compiler", 11) != 0 &&
-        strncmp(kill->invoker, "C1 Compiler", 11) != 0)
+        text_add(title, sizeof title,
+                 "the kernel's OOM killer was called by %s; whom it killed is not in the text",
+                 kill->name[0] != '\0' ? kill->name : "a process");
+    bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
+                    strncmp(kill->invoker, "C1 Compiler", 11) == 0;
+    if (!compiler)
         advise(finding, kill->container ? OOM_CAUSE_CONTAINER : OOM_CAUSE_HOST);
     finding_add_text(finding, "process", kill->name);
-    add_known(finding, "killed_pid", kill->pid);
-    add_known(finding, "held_bytes", held);
-    add_known(finding, "process_virtual_bytes", kill->total_vm_bytes);
-    add_known(finding, "container_usage_bytes", kill->usage_bytes);
-    add_known(finding, "container_limit_bytes", kill->limit_bytes);
+    finding_add_known(finding, "killed_pid", kill->pid);
+    finding_add_known(finding, "held_bytes", held);
+    finding_add_known(finding, "process_virtual_bytes", kill->total_vm_bytes);
+    finding_add_known(finding, "container_usage_bytes", kill->usage_bytes);
+    finding_add_known(finding, "container_limit_bytes", kill->limit_bytes);
     finding_add_text(finding, "cgroup", kill->cgroup);
     if (facts->max_heap_bytes > 0)
         finding_add_int(finding, "max_heap_bytes", facts->max_heap_bytes);
@@ -322,17 +292,14 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
         finding_add_text(finding, "largest_process", kill->largest);
         finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
     }
-    if (kill->order > 0) {
-        add_words(title, sizeof title,
-                  "; it wanted %" PRId64 " KB in one piece (order=%" PRId64
-                  "): memory may be fragmented rather than used up",
-                  (INT64_C(4) << (kill->order < 20 ? kill->order : 20)), kill->order);
-    }
-    bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
-                    strncmp(kill->invoker, "C1 Compiler", 11) == 0;
+    if (kill->order > 0)
+        text_add(title, sizeof title,
+                 "; it wanted %" PRId64 " KB in one piece (order=%" PRId64
+                 "): memory may be fragmented rather than used up",
+                 (INT64_C(4) << (kill->order < 20 ? kill->order : 20)), kill->order);
     if (compiler) {
-        add_words(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory",
-                  kill->invoker);
+        text_add(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory",
+                 kill->invoker);
         advise(finding, OOM_CAUSE_COMPILER);
     }
     finding_title(finding, "%s", title);
@@ -366,8 +333,6 @@ static void resident_against_nmt(const struct jvm_facts *facts, struct triage *o
     if (outside < OUTSIDE_MIN_BYTES || (double)outside < OUTSIDE_SHARE * (double)rss)
         return;
     struct finding *finding = triage_add(out, FINDING_OUTSIDE_NMT);
-    if (finding == NULL)
-        return;
     finding_title(finding,
                   "%s shows %s resident, NMT has %s committed: at least %s are outside NMT", source,
                   size_text(rss).text, size_text(committed).text, size_text(outside).text);
@@ -382,18 +347,16 @@ static void arenas(const struct jvm_facts *facts, struct triage *out)
     if (map->arenas < ARENAS_MIN)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
-    if (finding == NULL)
-        return;
     finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s",
                   map->arenas, size_text(map->arena_bytes).text,
                   map->has_rss ? " resident" : " of addresses");
     finding_add_int(finding, "arena_mappings", map->arenas);
     finding_add_int(finding, "arena_bytes", map->arena_bytes);
     finding_add_int(finding, "anonymous_bytes", map->anonymous_bytes);
-    add_known(finding, "rss_bytes",
-              map->total_rss_bytes >= 0           ? map->total_rss_bytes
-              : facts->row.source != PROCESS_NONE ? facts->row.rss_bytes
-                                                  : -1);
+    finding_add_known(finding, "rss_bytes",
+                      map->total_rss_bytes >= 0           ? map->total_rss_bytes
+                      : facts->row.source != PROCESS_NONE ? facts->row.rss_bytes
+                                                          : -1);
 }
 
 /* What glibc says of itself, in VM.info. */
@@ -405,8 +368,6 @@ static void retained(const struct jvm_facts *facts, struct triage *out)
         triage_has(out, FINDING_MALLOC_RETAINED))
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
-    if (finding == NULL)
-        return;
     finding_title(finding, "glibc retains %s of freed memory, by its own account",
                   size_text(crash->figure[HS_ERR_MALLOC_RETAINED]).text);
     finding_add_int(finding, "kept_bytes", crash->figure[HS_ERR_MALLOC_RETAINED]);
@@ -421,14 +382,12 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
     if (jstat->rows > 0 && jstat->old_percent >= OLD_FULL_PERCENT &&
         jstat->full_gcs >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
         struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
-        if (finding != NULL) {
-            finding_title(finding,
-                          "the Java heap is full: the old generation is %" PRId64
-                          " %% full after %" PRId64 " full collections",
-                          jstat->old_percent, jstat->full_gcs);
-            finding->severity = SEVERITY_WARNING;
-            advise(finding, OOM_CAUSE_HEAP);
-        }
+        finding_title(finding,
+                      "the Java heap is full: the old generation is %" PRId64
+                      " %% full after %" PRId64 " full collections",
+                      jstat->old_percent, jstat->full_gcs);
+        finding->severity = SEVERITY_WARNING;
+        advise(finding, OOM_CAUSE_HEAP);
     }
     if (!facts->have_lines)
         return;
@@ -436,28 +395,23 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
     if (lines->metaspace_lines > 1 && grown >= METASPACE_GROWN_BYTES &&
         !triage_has(out, FINDING_CLASS_METASPACE_GROWTH)) {
         struct finding *finding = triage_add(out, FINDING_CLASS_METASPACE_GROWTH);
-        if (finding != NULL) {
-            finding_title(finding,
-                          "Metaspace grew from %s to %s within the log, over %" PRId64
-                          " collections",
-                          size_text(lines->metaspace_first_bytes).text,
-                          size_text(lines->metaspace_last_bytes).text, lines->metaspace_lines);
-            finding_add_int(finding, "growth_bytes", grown);
-            add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
-            add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
-        }
+        finding_title(finding,
+                      "Metaspace grew from %s to %s within the log, over %" PRId64 " collections",
+                      size_text(lines->metaspace_first_bytes).text,
+                      size_text(lines->metaspace_last_bytes).text, lines->metaspace_lines);
+        finding_add_int(finding, "growth_bytes", grown);
+        finding_add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
+        finding_add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
     }
     if (lines->full_gc_lines >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
         struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
-        if (finding != NULL) {
-            finding_title(finding,
-                          "the Java heap is full: %" PRId64
-                          " full collections left it as it was, %s of %s at last",
-                          lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
-                          size_text(lines->heap_size_bytes).text);
-            finding->severity = SEVERITY_WARNING;
-            advise(finding, OOM_CAUSE_HEAP);
-        }
+        finding_title(finding,
+                      "the Java heap is full: %" PRId64
+                      " full collections left it as it was, %s of %s at last",
+                      lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
+                      size_text(lines->heap_size_bytes).text);
+        finding->severity = SEVERITY_WARNING;
+        advise(finding, OOM_CAUSE_HEAP);
     }
 }
 
@@ -468,8 +422,6 @@ static void dead_loaders(const struct jvm_facts *facts, struct triage *out)
     if (dead < DEAD_LOADERS_MIN || dead < all / 2 || triage_has(out, FINDING_LOADER_GROWTH))
         return;
     struct finding *finding = triage_add(out, FINDING_LOADER_GROWTH);
-    if (finding == NULL)
-        return;
     finding_title(
         finding, "%" PRId64 " of %" PRId64 " class loaders are dead and wait to be collected%s%s",
         dead, all, facts->dead_type[0] != '\0' ? ", most of type " : "", facts->dead_type);

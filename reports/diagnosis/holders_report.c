@@ -48,7 +48,7 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
     const struct holder_cause *cause =
         path != NULL && path->cause >= 0 ? holder_cause(path->cause) : NULL;
     char cut[300] = "";
-    finding_init(finding, texts, FINDING_LOADERS_HELD);
+    *finding = finding_begin(texts, FINDING_LOADERS_HELD);
     if (path != NULL)
         words_of_cut(path, cut, sizeof cut);
     char share[32] = "all";

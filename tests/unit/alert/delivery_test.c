@@ -128,7 +128,7 @@ static struct delivery *create(int kind, int64_t queue_max, int port)
 static struct alert alert_of(enum finding_kind kind, enum alert_state state)
 {
     struct alert alert = {.state = state, .ms = 5000, .started_ms = 1000};
-    finding_init(&alert.finding, &texts, kind);
+    alert.finding = finding_begin(&texts, kind);
     return alert;
 }
 
@@ -322,8 +322,7 @@ static void test_levels_put_edges_right(void **state)
 {
     (void)state;
     struct delivery *delivery = create(RECEIVER_WEBHOOK, 100, open_listener());
-    struct finding finding;
-    finding_init(&finding, &texts, FINDING_LOADER_GROWTH);
+    struct finding finding = finding_begin(&texts, FINDING_LOADER_GROWTH);
     for (int second = 0; second < 60; second++, now_ms += 1000) {
         delivery_confirm(delivery, "app", &finding, 1700000000000, now_ms);
         delivery_sweep(delivery, 1700000000000, now_ms);

@@ -132,7 +132,7 @@ static void test_everything_comes_back(void **state)
     struct recorder *recorder = start();
     (void)state;
 
-    finding_init(&alert.finding, &texts, FINDING_CLASS_EXPLOSION);
+    alert.finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     assert_true(recorder_event(recorder, &tick));
     assert_true(recorder_event(recorder, &names));
     assert_true(recorder_alert(recorder, &alert));

@@ -236,7 +236,7 @@ static void test_alerts_come_back(void **state)
     struct alert alert = {.state = ALERT_CLEARED, .ms = 41000, .started_ms = 1000};
     (void)state;
 
-    finding_init(&alert.finding, &texts, FINDING_CLASS_EXPLOSION);
+    alert.finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_family(&alert.finding, "groovy-shell");
     finding_add_int(&alert.finding, "loads", 824);
     finding_add_real(&alert.finding, "rate_per_s", 20.25);

@@ -35,8 +35,7 @@ static char *written(const struct page *page, writer *write)
 
 static void fill(struct page *page)
 {
-    struct finding finding;
-    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    struct finding finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_family(&finding, "unknown:" HOSTILE);
     finding_title(&finding, "%s", "explosion of " HOSTILE);
     finding_add_text(&finding, "example", HOSTILE);
@@ -115,8 +114,7 @@ static void has(const char *text, const char *part)
 
 static void fill_every_block(struct page *page)
 {
-    struct finding finding;
-    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    struct finding finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_add_int(&finding, "max_same_name", 3);
     page_begin(page, "title", "UNKNOWN", SEVERITY_INFO);
     page_set_tone(page, PAGE_UNKNOWN);
@@ -245,7 +243,7 @@ static void links_lead_somewhere(void **state)
     (void)state;
     struct finding finding;
     struct page page, other;
-    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_family(&finding, "groovy-shell");
     page_begin(&page, "title", "CRITICAL", SEVERITY_CRITICAL);
     page_heading(&page, "Findings");

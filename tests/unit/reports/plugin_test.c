@@ -75,9 +75,9 @@ static void test_text_cannot_pose_as_figures(void **state)
     (void)state;
 
     snprintf(result.reason, sizeof result.reason, "a|b\nOK - 'x'=1");
-    finding_init(&result.findings[0], &texts, FINDING_CLASS_EXPLOSION);
+    result.findings[0] = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_title(&result.findings[0], "Evil|Class\n\033[0m");
-    finding_init(&result.findings[1], &texts, FINDING_LOADER_GROWTH);
+    result.findings[1] = finding_begin(&texts, FINDING_LOADER_GROWTH);
     const char *out = print(&result, &sample, 17);
     assert_non_null(strstr(out, "NMTWATCH CRITICAL - a/b\\x0aOK - 'x'=1 | 'internal'"));
     assert_non_null(strstr(out, "\nCRITICAL class-explosion: Evil/Class\\x0a\\x1b[0m - "));

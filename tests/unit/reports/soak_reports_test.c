@@ -37,7 +37,7 @@ static void setup(struct fixture *fixture)
                                           .decides = true,
                                           .watched = true,
                                           .answer = SOAK_PASS};
-    finding_init(&fixture->alert.finding, &texts, FINDING_CLASS_EXPLOSION);
+    fixture->alert.finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_title(&fixture->alert.finding, "%s", HOSTILE);
     finding_family(&fixture->alert.finding, HOSTILE);
     result->alert_count = 1;

@@ -101,7 +101,7 @@ static inline void fixture_alert(struct story *story, enum finding_kind kind,
                                  const char *title)
 {
     struct alert alert = {.state = state, .ms = s * 1000, .started_ms = (s - 12) * 1000};
-    finding_init(&alert.finding, &texts, kind);
+    alert.finding = finding_begin(&texts, kind);
     finding_family(&alert.finding, family);
     if (title != NULL)
         finding_title(&alert.finding, "%s", title);

@@ -62,7 +62,7 @@ static struct alert explosion(void)
     struct alert alert = {.ms = 41000, .started_ms = 1000};
     struct finding *finding = &alert.finding;
 
-    finding_init(finding, &texts, FINDING_CLASS_EXPLOSION);
+    *finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_family(finding, "unknown:Evil\033]0;owned\007#");
     finding_title(
         finding,

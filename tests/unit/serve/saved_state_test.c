@@ -37,13 +37,13 @@ static struct saved_target *example(int64_t pid)
     target->judge.episode_count = 1;
     snprintf(target->judge.episodes[0].subject, EVENT_FAMILY_MAX, "groovy-shell");
     target->judge.episodes[0].raised_ms = -5;
-    finding_init(&target->judge.episodes[0].finding, &texts, FINDING_CLASS_EXPLOSION);
+    target->judge.episodes[0].finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_add_int(&target->judge.episodes[0].finding, "loads", 55);
     target->pending_count = 1;
     target->pending[0].state = ALERT_CLEARED;
     target->pending[0].ms = 17;
     target->pending[0].started_ms = 3;
-    finding_init(&target->pending[0].finding, &texts, FINDING_CLASS_CHURN);
+    target->pending[0].finding = finding_begin(&texts, FINDING_CLASS_CHURN);
     return target;
 }
 

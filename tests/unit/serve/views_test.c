@@ -73,10 +73,10 @@ static struct snapshot *made_snapshot(void)
     plain->raised[SEVERITY_INFO] = 3;
     snapshot->finding_count = 2;
     snapshot->findings[0].target = 1;
-    finding_init(&snapshot->findings[0].finding, &texts, FINDING_CLASS_EXPLOSION);
+    snapshot->findings[0].finding = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_add_text(&snapshot->findings[0].finding, "example", HOSTILE);
     snapshot->findings[1].target = 0;
-    finding_init(&snapshot->findings[1].finding, &texts, FINDING_HEAP_CLASS_GROWTH);
+    snapshot->findings[1].finding = finding_begin(&texts, FINDING_HEAP_CLASS_GROWTH);
     snapshot->findings[1].finding.severity = SEVERITY_INFO;
     snapshot->family_count = 2;
     snapshot->families[0] = (struct family_view){1, 0, 5, 1};

@@ -96,7 +96,7 @@ static struct alert make_alert(enum finding_kind kind, enum alert_state alert_st
                                const char *family)
 {
     struct alert alert = {.state = alert_state, .ms = 5000};
-    finding_init(&alert.finding, &texts, kind);
+    alert.finding = finding_begin(&texts, kind);
     finding_family(&alert.finding, family);
     return alert;
 }

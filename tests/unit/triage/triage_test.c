@@ -163,7 +163,7 @@ static void what_the_judge_saw_is_not_said_twice(void **state)
     struct jvm_facts *facts = healthy();
     flow(facts, "cglib", 1200, 0, 400);
     struct finding alert;
-    finding_init(&alert, &texts, FINDING_CLASS_EXPLOSION);
+    alert = finding_begin(&texts, FINDING_CLASS_EXPLOSION);
     finding_family(&alert, "cglib");
     static struct triage triage;
     triage_judge(facts, &alert, 1, &triage);
