@@ -44,8 +44,7 @@ struct census *census_create(size_t max_stems)
 {
     if (max_stems == 0)
         max_stems = DEFAULT_MAX_STEMS;
-    if (max_stems > LARGEST_MAX_STEMS)
-        max_stems = LARGEST_MAX_STEMS;
+    max_stems = MIN(max_stems, LARGEST_MAX_STEMS);
     struct census *census = calloc(1, sizeof *census);
     if (census == NULL)
         return NULL;
@@ -91,8 +90,7 @@ static void evict(void *context, struct stem *stem)
     tally->loads = saturated_add(tally->loads, stem->shape.loads);
     tally->unloads = saturated_add(tally->unloads, stem->unloads);
     tally->names = saturated_add(tally->names, shape_names(&stem->shape));
-    if (same > tally->max_same_name)
-        tally->max_same_name = same;
+    tally->max_same_name = MAX(tally->max_same_name, same);
     if (tally->first == NULL)
         tally->first = stem;
     else
@@ -207,8 +205,7 @@ static void sum_add(struct sum *sum, const struct stem *stem)
     sum->loads = saturated_add(sum->loads, shape->loads);
     sum->unloads = saturated_add(sum->unloads, stem->unloads);
     sum->names = saturated_add(sum->names, shape_names(shape));
-    if (same > sum->max_same_name)
-        sum->max_same_name = same;
+    sum->max_same_name = MAX(sum->max_same_name, same);
     if (shape->loads >= OFTEN)
         sum->repeating = saturated_add(sum->repeating, shape->loads);
 }
@@ -218,8 +215,7 @@ static void sum_tally(struct sum *sum, const struct tally *tally)
     sum->loads = saturated_add(sum->loads, tally->loads);
     sum->unloads = saturated_add(sum->unloads, tally->unloads);
     sum->names = saturated_add(sum->names, tally->names);
-    if (tally->max_same_name > sum->max_same_name)
-        sum->max_same_name = tally->max_same_name;
+    sum->max_same_name = MAX(sum->max_same_name, tally->max_same_name);
     if (sum->biggest == NULL)
         sum->biggest = tally->first;
     if (sum->loads == 0 && tally->loader_classes > 0) {
@@ -306,8 +302,7 @@ int census_rows(const struct census *census, struct family_row *rows, int max)
 {
     struct sum known[FAMILY_COUNT] = {0}, largest[EVENT_ROWS_MAX];
     int count = 0;
-    if (max > EVENT_ROWS_MAX)
-        max = EVENT_ROWS_MAX;
+    max = MIN(max, EVENT_ROWS_MAX);
     if (max <= 0)
         return 0;
 

@@ -324,7 +324,7 @@ bool pattern_match(const char *pattern, struct span text)
 
 /* --- whose code defined a class --------------------------------------------------------------- */
 
-static bool is_of_jdk(struct span label)
+bool class_name_is_of_jdk(struct span label)
 {
     static const struct span prefixes[] = {SPAN_INIT("java."), SPAN_INIT("javax."),
                                            SPAN_INIT("jdk."), SPAN_INIT("sun."),
@@ -369,7 +369,7 @@ struct definer definer_find(const char *const labels[], int depth)
     struct span producer = {0};
     for (int i = 0; i < depth; i++) {
         struct span label = span_from_cstr(labels[i]);
-        if (!is_java(label) || is_of_jdk(label))
+        if (!is_java(label) || class_name_is_of_jdk(label))
             continue;
         if (found.definer < 0) {
             found.definer = i;
@@ -406,14 +406,14 @@ int definer_call_site(const char *const labels[], int depth, const char *class_n
     struct span definer = span_from_cstr(labels[found.definer]), producer = producer_of(definer);
     bool in_package = memchr(name.ptr, '.', name.len) != NULL;
     bool own = in_package
-                   ? is_of_jdk(name) || is_by(name, producer)
+                   ? class_name_is_of_jdk(name) || is_by(name, producer)
                    : memchr(producer.ptr, '.', producer.len) == producer.ptr + producer.len - 1;
     for (int i = 0; i < found.definer && !own; i++)
         own = is_jdk_generator(span_from_cstr(labels[i]));
     int site = !own && found.caller >= 0 ? found.caller : found.definer;
     for (int i = site; i < depth; i++) {
         struct span label = span_from_cstr(labels[i]);
-        if (!is_java(label) || is_of_jdk(label))
+        if (!is_java(label) || class_name_is_of_jdk(label))
             continue;
         if (!is_of_loader(labels[i]))
             return i;

@@ -56,6 +56,8 @@ const struct family *family_of_source(struct span source);
 /* The archive of shared classes, its upper layer "(top)" included, or the runtime image; on JDK 8
  * that is a folder of jars. */
 bool class_source_is_archive(struct span source);
+/* By the package; label: of a class or a method. */
+bool class_name_is_of_jdk(struct span label);
 /* "__JVM_DefineClass__", "__dynamic_proxy__", the host of a lambda: no path, no URL. */
 bool class_source_is_code(struct span source);
 

@@ -484,8 +484,7 @@ size_t class_name_readable(const char *name, char out[CLASS_NAME_MAX])
         length -= 2;
     }
     size_t tail = tail_of(name, length);
-    if (length > CLASS_NAME_MAX - 1)
-        length = CLASS_NAME_MAX - 1;
+    length = MIN(length, CLASS_NAME_MAX - 1);
     for (size_t i = 0; i < length; i++)
         out[i] = name[i] == '/' ? '.' : name[i];
     if (tail > 0 && tail < length)

@@ -408,8 +408,7 @@ int64_t shape_max_same_name(const struct shape *shape)
     int64_t most = 0, names = shape_names(shape);
     for (int i = 0; i < SHAPE_REPEATED_NAMES; i++) {
         int64_t sure = shape->repeat[i].count - shape->repeat[i].error;
-        if (sure > most)
-            most = sure;
+        most = MAX(most, sure);
     }
     /* So many loads share so few names that one has at least the average. */
     if (shape->sketch == NULL && names > 0 && (shape->loads + names - 1) / names > most)
@@ -447,8 +446,7 @@ void shape_add(struct shape *shape, const struct name_parts *parts, uint64_t nam
         uint32_t bytes = parts->random_bytes;
         if (shape->random_min_bytes == 0 || bytes < shape->random_min_bytes)
             shape->random_min_bytes = bytes;
-        if (bytes > shape->random_max_bytes)
-            shape->random_max_bytes = bytes;
+        shape->random_max_bytes = MAX(shape->random_max_bytes, bytes);
     }
     if (parts->counted) {
         if (!shape->counted) {
@@ -456,14 +454,10 @@ void shape_add(struct shape *shape, const struct name_parts *parts, uint64_t nam
             shape->last_min = shape->last_max = parts->last_number;
             shape->counted = true;
         }
-        if (parts->first_number < shape->first_min)
-            shape->first_min = parts->first_number;
-        if (parts->first_number > shape->first_max)
-            shape->first_max = parts->first_number;
-        if (parts->last_number < shape->last_min)
-            shape->last_min = parts->last_number;
-        if (parts->last_number > shape->last_max)
-            shape->last_max = parts->last_number;
+        shape->first_min = MIN(shape->first_min, parts->first_number);
+        shape->first_max = MAX(shape->first_max, parts->first_number);
+        shape->last_min = MIN(shape->last_min, parts->last_number);
+        shape->last_max = MAX(shape->last_max, parts->last_number);
     }
 }
 

@@ -369,10 +369,8 @@ void time_line_move(struct time_line *line, int64_t log_ms)
     if (log_ms < line->log_ms - RESTART_MS)
         restart(line, log_ms);
     int64_t ms = log_ms + line->mend_ms - line->first_ms;
-    if (ms < 0)
-        ms = 0;
-    if (ms > LONGEST_MS - 1)
-        ms = LONGEST_MS - 1;
+    ms = MAX(ms, 0);
+    ms = MIN(ms, LONGEST_MS - 1);
     while (ms / widths_ms[line->width] >= TIME_LINE_BUCKETS)
         widen(line);
     int64_t width = widths_ms[line->width];
@@ -382,8 +380,7 @@ void time_line_move(struct time_line *line, int64_t log_ms)
     line->now = &line->bucket[at];
     line->width_ms = (uint64_t)width;
     line->bucket_from_ms = at * width - line->mend_ms + line->first_ms;
-    if (ms > line->last_ms)
-        line->last_ms = ms;
+    line->last_ms = MAX(line->last_ms, ms);
     if (ms >= 2 * line->mark_ms && ms > 0) {
         line->mark_before_ms = line->mark_ms;
         line->mark_ms = ms;

@@ -1,5 +1,6 @@
 #include "analyzers/heap/heap_internal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,48 +9,55 @@
 #define REFS_MAX   (UINT32_C(1) << 24) /* reference fields of all classes together */
 #define ROW_PAD    128                 /* behind the last row: a skip never leaves the rows */
 
-static const char *const ROOT_NAMES[] = {
-#define ROOT(id, tag, name, words) name,
-#include "analyzers/heap/roots.def"
-#undef ROOT
-};
-static const char *const ROOT_WORDS[] = {
-#define ROOT(id, tag, name, words) words,
+static const struct {
+    const char *name, *words;
+} ROOTS[] = {
+#define ROOT(id, tag, name, words) {name, words},
 #include "analyzers/heap/roots.def"
 #undef ROOT
 };
 
 const char *root_kind_name(enum root_kind kind)
 {
-    return ROOT_NAMES[kind];
+    return ROOTS[kind].name;
 }
 
 const char *root_kind_words(enum root_kind kind)
 {
-    return ROOT_WORDS[kind];
+    return ROOTS[kind].words;
 }
 
-static bool say(struct heap *heap, const char *sentence)
+__attribute__((format(printf, 2, 3))) static bool say(struct heap *heap, const char *format, ...)
 {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(heap->error, sizeof heap->error, format, values);
+    va_end(values);
     heap->failed = true;
-    snprintf(heap->error, sizeof heap->error, "%s", sentence);
     return false;
 }
 
-bool heap_room(void **elements, uint32_t *capacity, uint64_t wanted, size_t size)
+bool heap_room(void *elements, uint32_t *capacity, uint64_t wanted, size_t size)
 {
     if (wanted <= *capacity)
         return true;
     uint64_t larger = *capacity < 64 ? 64 : (uint64_t)*capacity + *capacity / 2;
-    if (larger < wanted)
-        larger = wanted;
+    larger = MAX(larger, wanted);
     if (larger > UINT32_MAX / 2)
         return false;
-    void *more = realloc(*elements, (size_t)larger * size);
+    void **array = elements, *more = realloc(*array, (size_t)larger * size);
     if (more == NULL)
         return false;
-    *elements = more;
+    *array = more;
     *capacity = (uint32_t)larger;
+    return true;
+}
+
+bool heap_add(void *elements, uint32_t *count, uint32_t *capacity, const void *element, size_t size)
+{
+    if (!heap_room(elements, capacity, (uint64_t)*count + 1, size))
+        return false;
+    memcpy(*(char **)elements + (size_t)(*count)++ * size, element, size);
     return true;
 }
 
@@ -67,22 +75,15 @@ bool heap_create(struct heap *heap, const uint8_t *bytes, size_t length, uint64_
     const uint8_t *end = memchr(bytes, 0, length < 24 ? length : 24);
     if (end == NULL || length < (size_t)(end - bytes) + 13)
         return say(heap, "its header is cut");
-    if (end - bytes != sizeof magic || (end[-1] != '1' && end[-1] != '2')) {
-        heap->failed = true;
-        snprintf(heap->error, sizeof heap->error,
-                 "HPROF version %.8s is not known (1.0.1 and 1.0.2 are%s)",
-                 (const char *)bytes + 13, end[-1] == '3' ? "; 1.0.3 is Android's" : "");
-        return false;
-    }
+    if (end - bytes != sizeof magic || (end[-1] != '1' && end[-1] != '2'))
+        return say(heap, "HPROF version %.8s is not known (1.0.1 and 1.0.2 are%s)",
+                   (const char *)bytes + 13, end[-1] == '3' ? "; 1.0.3 is Android's" : "");
     heap->version = end[-1] - '0';
     heap->header_bytes = (uint64_t)(end - bytes) + 13;
     uint32_t size =
         (uint32_t)end[1] << 24 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 8 | end[4];
-    if (size != 4 && size != 8) {
-        snprintf(heap->error, sizeof heap->error, "identifiers of %u bytes are not known", size);
-        heap->failed = true;
-        return false;
-    }
+    if (size != 4 && size != 8)
+        return say(heap, "identifiers of %u bytes are not known", size);
     heap->id_size = (int)size;
     uint64_t ms = 0;
     for (int i = 0; i < 8; i++)
@@ -133,19 +134,16 @@ bool heap_keep_name(struct heap *heap, uint64_t id, const uint8_t *text, size_t 
     if (heap->text_length + length + 1 > heap->text_capacity) {
         size_t capacity =
             heap->text_capacity < 65536 ? 65536 : heap->text_capacity + heap->text_capacity / 2;
-        if (capacity < heap->text_length + length + 1)
-            capacity = heap->text_length + length + 1;
+        capacity = MAX(capacity, heap->text_length + length + 1);
         char *more = realloc(heap->text, capacity);
         if (more == NULL)
             return false;
         heap->text = more;
         heap->text_capacity = capacity;
     }
-    if (!heap_room((void **)&heap->name_at, &heap->name_capacity, (uint64_t)heap->name_count + 1,
-                   sizeof *heap->name_at) ||
-        !id_table_put(&heap->name_of, id, heap->name_count))
+    uint64_t at = heap->text_length;
+    if (!id_table_put(&heap->name_of, id, heap->name_count) || !HEAP_ADD(heap, name_at, name, &at))
         return false;
-    heap->name_at[heap->name_count++] = heap->text_length;
     memcpy(heap->text + heap->text_length, text, length);
     heap->text_length += length;
     heap->text[heap->text_length++] = '\0';
@@ -273,24 +271,18 @@ static bool lay_out_class(struct heap *heap, struct dumped_class *class)
         bool reference = is_named(heap, own, "java/lang/ref/Reference");
         for (uint32_t i = 0; i < own->field_count; i++) {
             const struct heap_field *field = &heap->fields[own->first_field + i];
-            static const uint8_t sizes[12] = {
-                [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
             if (field->type == TYPE_OBJECT) {
-                if (heap->ref_count >= REFS_MAX ||
-                    !heap_room((void **)&heap->refs, &heap->ref_capacity,
-                               (uint64_t)heap->ref_count + 1, sizeof *heap->refs))
-                    return say(heap, "out of memory for the fields of its classes");
                 enum holds holds = HOLDS;
                 if (reference && strcmp(heap_name(heap, field->name_id), "referent") == 0)
                     holds = class->traits & CLASS_SOFT   ? HOLDS_SOFTLY
                             : class->traits & CLASS_WEAK ? HOLDS_NOT
                                                          : HOLDS;
-                heap->refs[heap->ref_count++] = (struct heap_ref_field){
-                    offset, (uint32_t)(own - heap->classes), own->first_field + i, (uint8_t)holds};
-                offset += (uint32_t)heap->id_size;
-            } else {
-                offset += field->type < sizeof sizes ? sizes[field->type] : 0;
+                const struct heap_ref_field ref = {offset, (uint32_t)(own - heap->classes),
+                                                   own->first_field + i, (uint8_t)holds};
+                if (heap->ref_count >= REFS_MAX || !HEAP_ADD(heap, refs, ref, &ref))
+                    return say(heap, "out of memory for the fields of its classes");
             }
+            offset += (uint32_t)heap_type_bytes(field->type, heap->id_size);
         }
         if (own->super_id == 0) {
             class->instance_bytes = offset;
@@ -358,8 +350,7 @@ bool heap_number(struct heap *heap)
         return say(heap, "out of memory");
     for (uint32_t i = 0; i < heap->class_count; i++) {
         struct dumped_class *class = &heap->classes[i];
-        const char *raw = heap_name(heap, class->name_id);
-        class->name = pretty(raw);
+        class->name = pretty(heap_name(heap, class->name_id));
         if (class->name == NULL)
             return say(heap, "out of memory");
     }
@@ -378,10 +369,14 @@ uint32_t heap_node_of(const struct heap *heap, uint64_t id)
 {
     if (id == 0)
         return NO_OBJECT;
-    uint32_t node = NO_OBJECT;
-    if (!(id & ((UINT64_C(1) << heap->ids.shift) - 1)))
-        node = object_ids_find(&heap->ids, id >> heap->ids.shift);
-    return node != NO_OBJECT ? node : id_table_get(&heap->class_of, id);
+    return id & ((UINT64_C(1) << heap->ids.shift) - 1) ? id_table_get(&heap->class_of, id)
+                                                       : heap_node_at(heap, id >> heap->ids.shift);
+}
+
+uint32_t heap_node_at(const struct heap *heap, uint64_t unit)
+{
+    uint32_t node = object_ids_find(&heap->ids, unit);
+    return node != NO_OBJECT ? node : id_table_get(&heap->class_of, unit << heap->ids.shift);
 }
 
 uint64_t heap_id_of(const struct heap *heap, uint32_t node)
@@ -441,19 +436,12 @@ static bool find_loader(void *context, uint32_t node, struct heap_row *row)
     if (row->class == NO_CLASS || row->is_array)
         return true;
     if (row->class == found->class_value_map) {
-        if (!heap_room((void **)&heap->roots, &heap->root_capacity, (uint64_t)heap->root_count + 1,
-                       sizeof *heap->roots))
+        const struct heap_root root = {.node = node, .frame = UINT32_MAX, .kind = ROOT_CLASS_FIELD};
+        if (!HEAP_ADD(heap, roots, root, &root))
             return false;
-        heap->roots[heap->root_count++] =
-            (struct heap_root){.node = node, .frame = UINT32_MAX, .kind = ROOT_CLASS_FIELD};
     }
-    if (!(heap->classes[row->class].traits & CLASS_LOADER))
-        return true;
-    if (!heap_room((void **)&heap->loader_node, &found->capacity, (uint64_t)heap->loader_count + 1,
-                   sizeof *heap->loader_node))
-        return false;
-    heap->loader_node[heap->loader_count++] = node;
-    return true;
+    return !(heap->classes[row->class].traits & CLASS_LOADER) ||
+           heap_add(&heap->loader_node, &heap->loader_count, &found->capacity, &node, sizeof node);
 }
 
 /* All objects whose class is one of loaders, in the order of their numbers; hidden roots as well */
@@ -536,12 +524,11 @@ static bool is_contended(const struct dumped_class *class)
 
 static void find_sizes(struct heap *heap)
 {
-    uint32_t base = best(heap->base_hits, heap->base_misses, 4, 1);
-    uint32_t both = best(heap->oop_hits, heap->oop_misses, 8, 2);
+    uint32_t base = best(heap->sizes.base_hits, heap->sizes.base_misses, 4, 1);
+    uint32_t both = best(heap->sizes.oop_hits, heap->sizes.oop_misses, 8, 2);
     heap->array_base = HEAP_ARRAY_BASES[base];
     heap->oop_bytes = both % 2 ? 8 : 4;
-    heap->object_bytes =
-        heap->array_bytes.primitives[base] + heap->array_bytes.references[base * 2 + both % 2];
+    heap->object_bytes = heap->sizes.primitives[base] + heap->sizes.references[base * 2 + both % 2];
     /* An instance's header is 4 bytes less than an array's: no length. */
     int64_t header = heap->array_base == 24 ? 16 : heap->array_base - 4;
     for (uint32_t i = 0; i < heap->class_count; i++) {
@@ -597,11 +584,10 @@ static bool root_boot_classes(struct heap *heap)
     for (uint32_t i = 0; i < heap->class_count; i++) {
         if (heap->classes[i].loader_id != 0 || !(heap->classes[i].traits & CLASS_DUMPED))
             continue;
-        if (!heap_room((void **)&heap->roots, &heap->root_capacity, (uint64_t)heap->root_count + 1,
-                       sizeof *heap->roots))
-            return false;
-        heap->roots[heap->root_count++] = (struct heap_root){
+        const struct heap_root root = {
             .id = heap->classes[i].id, .node = i, .frame = UINT32_MAX, .kind = ROOT_STICKY_CLASS};
+        if (!HEAP_ADD(heap, roots, root, &root))
+            return false;
     }
     return true;
 }
@@ -702,11 +688,9 @@ uint32_t heap_class_of_node(const struct heap *heap, uint32_t node)
 
 int64_t heap_object_bytes(const struct heap *heap, const struct heap_object *object)
 {
-    static const uint8_t sizes[12] = {
-        [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
     if (object->type != 0)
         return heap_array_bytes(heap->array_base,
-                                object->type == TYPE_OBJECT ? heap->oop_bytes : sizes[object->type],
+                                heap_type_bytes(object->type, (int)heap->oop_bytes),
                                 object->elements);
     uint32_t class = id_table_get(&heap->class_of, object->class_id);
     return class == ID_TABLE_NONE ? 0 : heap->classes[class].shallow;

@@ -143,10 +143,11 @@ struct heap_counts {
     int64_t classless;    /* instances of a class that is not in the dump */
 };
 
-/* Sizes of arrays, for each base offset that they may have. */
-struct heap_array_bytes {
-    int64_t primitives[4];
-    int64_t references[8]; /* [base * 2 + references of 8 bytes] */
+/* Of arrays, for each base that they may have and each size of references [base * 2 + references of 8 bytes]:
+ * what they take, and how often the distance to what follows says so or otherwise. */
+struct heap_sizes {
+    int64_t primitives[4], references[8];
+    int64_t base_hits[4], base_misses[4], oop_hits[8], oop_misses[8];
 };
 
 struct heap {
@@ -206,8 +207,7 @@ struct heap {
      * less than 8 bytes), of a reference. */
     uint32_t array_base, oop_bytes;
     int64_t class_mirror_bytes; /* of a java.lang.Class without its static fields */
-    int64_t base_hits[4], base_misses[4], oop_hits[8], oop_misses[8];
-    struct heap_array_bytes array_bytes;
+    struct heap_sizes sizes;
     int64_t object_bytes; /* of all objects in the JVM's heap, classes not among them */
     struct heap_counts counts;
     bool truncated, late_classes, failed;
@@ -262,10 +262,7 @@ struct heap_scan {
     } word;
     struct heap_piece piece; /* under way */
     uint64_t next_unit;
-    /* Distances seen between arrays and what follows, for heap_sizes: [candidate]. */
-    int64_t base_hits[4], base_misses[4];
-    int64_t oop_hits[8], oop_misses[8];
-    struct heap_array_bytes array_bytes;
+    struct heap_sizes sizes;
     int64_t *instances; /* by class */
     struct heap_counts counts;
     bool truncated, late_classes, failed;
@@ -302,8 +299,9 @@ bool heap_finish(struct heap *heap);
 
 /* --- questions about nodes ------------------------------------------------------------------ */
 
-/* The node of an identifier, NO_OBJECT. */
+/* The node of an identifier, of a unit; NO_OBJECT. */
 uint32_t heap_node_of(const struct heap *heap, uint64_t id);
+uint32_t heap_node_at(const struct heap *heap, uint64_t unit);
 uint64_t heap_id_of(const struct heap *heap, uint32_t node);
 /* The class of a node that has a row; NO_CLASS of others and of a class (java.lang.Class). */
 uint32_t heap_class_of_node(const struct heap *heap, uint32_t node);

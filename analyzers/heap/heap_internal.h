@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzers/heap/heap.h"
+#include "analyzers/parse/span.h"
 
 /* The sentence of a scan that has to begin again, with what it learned. */
 #define HEAP_AGAIN "again"
@@ -19,8 +20,14 @@ static inline void heap_unlock(struct heap *heap)
     atomic_flag_clear_explicit(&heap->lock, memory_order_release);
 }
 
-/* Room for that many elements of size bytes; false: no memory. */
-bool heap_room(void **elements, uint32_t *capacity, uint64_t wanted, size_t size);
+/* Room for that many elements of size bytes; elements: the address of the pointer to them. False: no memory. */
+bool heap_room(void *elements, uint32_t *capacity, uint64_t wanted, size_t size);
+/* One more element, a copy of that; false: no memory. HEAP_ADD: to things, thing_count of which there are. */
+bool heap_add(void *elements, uint32_t *count, uint32_t *capacity, const void *element,
+              size_t size);
+#define HEAP_ADD(of, things, thing, element)                                                       \
+    heap_add(&(of)->things, &(of)->thing##_count, &(of)->thing##_capacity, element,                \
+             sizeof *(of)->things)
 bool heap_keep_name(struct heap *heap, uint64_t id, const uint8_t *text, size_t length);
 
 /* Behind the k-th zero byte from at on: where the row after k rows begins. */
@@ -42,6 +49,14 @@ static inline const uint8_t *heap_skip_rows(const uint8_t *at, uint32_t k)
         return at + (unsigned)__builtin_ctzll(zeros) / 8 + 1; /* little endian */
     }
     return at;
+}
+
+/* Bytes of a value of a type; 0: there is no such type. */
+static inline int heap_type_bytes(uint8_t type, int id_size)
+{
+    static const uint8_t sizes[12] = {
+        [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
+    return type == TYPE_OBJECT ? id_size : type < sizeof sizes ? sizes[type] : 0;
 }
 
 /* What an array takes in the heap. */

@@ -51,13 +51,6 @@ static uint64_t read_id(const uint8_t *at, int id_size)
     return __builtin_bswap64(value);
 }
 
-static int type_size(uint8_t type, int id_size)
-{
-    static const uint8_t sizes[12] = {
-        [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
-    return type == TYPE_OBJECT ? id_size : type < sizeof sizes ? sizes[type] : 0;
-}
-
 void heap_scan_begin(struct heap_scan *scan, struct heap *heap, enum heap_pass pass)
 {
     memset(scan, 0, sizeof *scan);
@@ -81,6 +74,11 @@ static void fail(struct heap_scan *scan, const char *sentence)
     scan->failed = true;
 }
 
+static void no_memory(struct heap_scan *scan)
+{
+    fail(scan, "out of memory");
+}
+
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static void end_piece(struct heap_scan *scan, uint64_t at)
@@ -91,11 +89,8 @@ static void end_piece(struct heap_scan *scan, uint64_t at)
         return;
     piece->to = at;
     heap_lock(heap);
-    if (!heap_room((void **)&heap->pieces, &heap->piece_capacity, heap->piece_count + 1,
-                   sizeof *piece))
-        fail(scan, "out of memory");
-    else
-        heap->pieces[heap->piece_count++] = *piece;
+    if (!HEAP_ADD(heap, pieces, piece, piece))
+        no_memory(scan);
     heap_unlock(heap);
     piece->to = 0;
 }
@@ -138,7 +133,7 @@ static uint8_t *room_in_row(struct heap_scan *scan, size_t bytes)
         size_t capacity = word->capacity < 4096 ? 4096 : word->capacity * 2;
         uint8_t *rows = realloc(word->rows, (capacity < wanted ? wanted : capacity) + 8);
         if (rows == NULL) {
-            fail(scan, "out of memory");
+            no_memory(scan);
             return NULL;
         }
         word->rows = rows;
@@ -204,12 +199,6 @@ static uint32_t code_of(struct heap *heap, struct dumped_class *class, bool arra
     return code;
 }
 
-/* Where the k-th of the zero bytes from at on ends. */
-static uint8_t *skip_rows(uint8_t *at, uint32_t k)
-{
-    return (uint8_t *)(uintptr_t)heap_skip_rows(at, k);
-}
-
 static struct id_word *word_at(struct heap_scan *scan, uint64_t unit)
 {
     uint64_t key = unit >> REGION_UNITS_LOG2;
@@ -252,7 +241,8 @@ static bool insert_rows(uint8_t *front, const uint8_t *end, uint64_t have, uint3
 {
     uint32_t before = bit_count(have & ((UINT64_C(1) << first) - 1)),
              behind = bit_count(have) - before;
-    uint8_t *at = skip_rows(front, before), *tail = behind == 0 ? at : skip_rows(at, behind);
+    uint8_t *at = front + (heap_skip_rows(front, before) - front);
+    const uint8_t *tail = heap_skip_rows(at, behind);
     if (length > (size_t)(end - tail))
         return false;
     if (tail != at)
@@ -338,7 +328,7 @@ static void flush_word(struct heap_scan *scan)
         fail(scan,
              "its identifiers are scattered over the address space: no dump of a HotSpot JVM");
     else if (added == ID_NO_MEMORY)
-        fail(scan, "out of memory");
+        no_memory(scan);
     else if (scan->pass == HEAP_ROWS && word->holding != 0)
         place_rows(scan);
     else if (scan->pass != HEAP_ROWS && word->length > 0 &&
@@ -352,10 +342,8 @@ static void flush_word(struct heap_scan *scan)
 static void found_object(struct heap_scan *scan, uint64_t id)
 {
     if (scan->pass == HEAP_FIND) {
-        if (id < scan->piece.least_id)
-            scan->piece.least_id = id;
-        if (id > scan->piece.most_id)
-            scan->piece.most_id = id;
+        scan->piece.least_id = MIN(scan->piece.least_id, id);
+        scan->piece.most_id = MAX(scan->piece.most_id, id);
         if (id & ((UINT64_C(1) << scan->heap->ids.shift) - 1)) {
             scan->heap->ids.shift = 0; /* whoever drives the passes begins again */
             fail(scan, HEAP_AGAIN);
@@ -390,9 +378,10 @@ static void learn_sizes(struct heap_scan *scan, uint64_t unit, int element, uint
         return;
     int64_t gap = (int64_t)gap_after(scan, unit) << heap->ids.shift;
     bool references = element == 0;
-    int64_t *bytes = references ? scan->array_bytes.references : scan->array_bytes.primitives;
-    int64_t *hits = references ? scan->oop_hits : scan->base_hits,
-            *misses = references ? scan->oop_misses : scan->base_misses;
+    struct heap_sizes *sizes = &scan->sizes;
+    int64_t *bytes = references ? sizes->references : sizes->primitives;
+    int64_t *hits = references ? sizes->oop_hits : sizes->base_hits,
+            *misses = references ? sizes->oop_misses : sizes->base_misses;
     for (int i = 0; i < (references ? 8 : 4); i++) {
         int64_t own = references ? heap_array_bytes(HEAP_ARRAY_BASES[i / 2], i % 2 ? 8 : 4, length)
                                  : heap_array_bytes(HEAP_ARRAY_BASES[i], element, length);
@@ -408,7 +397,7 @@ static void count_instance(struct heap_scan *scan, const struct dumped_class *cl
     if (scan->instances == NULL)
         scan->instances = calloc(scan->heap->class_count, sizeof *scan->instances);
     if (scan->instances == NULL)
-        fail(scan, "out of memory");
+        no_memory(scan);
     else
         scan->instances[class - scan->heap->classes]++;
 }
@@ -496,7 +485,7 @@ static void take_object_array(struct heap_scan *scan, uint64_t id, uint64_t clas
 static void take_primitive_array(struct heap_scan *scan, uint64_t id, uint8_t type, uint32_t length)
 {
     scan->counts.primitive_arrays += scan->pass == HEAP_FIND;
-    learn_sizes(scan, id >> scan->heap->ids.shift, type_size(type, 8), length);
+    learn_sizes(scan, id >> scan->heap->ids.shift, heap_type_bytes(type, 8), length);
 }
 
 /* --- classes and roots ------------------------------------------------------------------------ */
@@ -507,10 +496,10 @@ static struct dumped_class *make_class(struct heap_scan *scan, uint64_t id)
     uint32_t number = id_table_get(&heap->class_of, id);
     if (number != ID_TABLE_NONE)
         return &heap->classes[number];
-    if (!heap_room((void **)&heap->classes, &heap->class_capacity, heap->class_count + 1,
+    if (!heap_room(&heap->classes, &heap->class_capacity, heap->class_count + 1,
                    sizeof *heap->classes) ||
         !id_table_put(&heap->class_of, id, heap->class_count)) {
-        fail(scan, "out of memory");
+        no_memory(scan);
         return NULL;
     }
     struct dumped_class *class = &heap->classes[heap->class_count++];
@@ -541,7 +530,7 @@ static size_t pass_entries(struct part *part, size_t bytes, bool values)
     for (uint16_t n = be16(at); n > 0; n--) {
         if (!take(part, bytes, &at))
             return 0;
-        int size = type_size(at[bytes - 1], part->id_size);
+        int size = heap_type_bytes(at[bytes - 1], part->id_size);
         if (size == 0)
             return SIZE_MAX;
         if (values && !take(part, (size_t)size, &at))
@@ -587,12 +576,12 @@ static void take_class_dump(struct heap_scan *scan, const uint8_t *at)
     at += 7 * id + 8;
     uint16_t n = be16(at);
     for (at += 2; n > 0; n--)
-        at += 3 + type_size(at[2], size);
+        at += 3 + heap_type_bytes(at[2], size);
     n = be16(at);
     at += 2;
-    if (!heap_room((void **)&heap->statics, &heap->static_capacity, heap->static_count + n,
+    if (!heap_room(&heap->statics, &heap->static_capacity, heap->static_count + n,
                    sizeof *heap->statics)) {
-        fail(scan, "out of memory");
+        no_memory(scan);
         return;
     }
     class->first_static = heap->static_count;
@@ -600,21 +589,21 @@ static void take_class_dump(struct heap_scan *scan, const uint8_t *at)
         if (at[id] == TYPE_OBJECT)
             heap->statics[heap->static_count++] =
                 (struct heap_static){read_id(at, size), read_id(at + id + 1, size)};
-        at += id + 1 + (size_t)type_size(at[id], size);
+        at += id + 1 + (size_t)heap_type_bytes(at[id], size);
     }
     class->static_count = heap->static_count - class->first_static;
     n = be16(at);
     at += 2;
-    if (!heap_room((void **)&heap->fields, &heap->field_capacity, heap->field_count + n,
+    if (!heap_room(&heap->fields, &heap->field_capacity, heap->field_count + n,
                    sizeof *heap->fields)) {
-        fail(scan, "out of memory");
+        no_memory(scan);
         return;
     }
     class->first_field = heap->field_count;
     class->field_count = n;
     for (; n > 0; n--, at += id + 1) {
         heap->fields[heap->field_count++] = (struct heap_field){read_id(at, size), at[id]};
-        class->own_bytes += (uint32_t)type_size(at[id], size);
+        class->own_bytes += (uint32_t)heap_type_bytes(at[id], size);
     }
 }
 
@@ -632,10 +621,8 @@ static void take_root(struct heap_scan *scan, enum root_kind kind, const uint8_t
     if (kind == ROOT_THREAD || kind == ROOT_JAVA_FRAME) /* the thread's trace serial: */
         root.frame = be32(at + id + 4);
     heap_lock(heap);
-    if (heap_room((void **)&heap->roots, &heap->root_capacity, heap->root_count + 1, sizeof root))
-        heap->roots[heap->root_count++] = root;
-    else
-        fail(scan, "out of memory");
+    if (!HEAP_ADD(heap, roots, root, &root))
+        no_memory(scan);
     heap_unlock(heap);
 }
 
@@ -680,27 +667,19 @@ static uint64_t sub_record(struct part part)
     if (part.left == 0)
         return 0;
     switch (part.at[0]) {
-    case SUB_INSTANCE: {
-        if (left < 2 * id + 8)
-            return 0;
-        uint32_t length = be32(at + 2 * id + 4);
-        uint64_t whole = 2 * id + 8 + (uint64_t)length;
-        if (left < whole)
-            return 0;
-        return whole + 1;
-    }
+    case SUB_INSTANCE:
     case SUB_OBJECT_ARRAY: {
         if (left < 2 * id + 8)
             return 0;
-        uint64_t whole = 2 * id + 8 + (uint64_t)be32(at + id + 4) * id;
-        if (left < whole)
-            return 0;
-        return whole + 1;
+        uint64_t whole = 2 * id + 8 +
+                         (part.at[0] == SUB_INSTANCE ? (uint64_t)be32(at + 2 * id + 4)
+                                                     : (uint64_t)be32(at + id + 4) * id);
+        return left < whole ? 0 : whole + 1;
     }
     case SUB_PRIMITIVE_ARRAY: {
         if (left < id + 9)
             return 0;
-        int size = type_size(at[id + 8], 0);
+        int size = heap_type_bytes(at[id + 8], 0);
         if (size == 0)
             return SIZE_MAX;
         return 1 + id + 9 + (uint64_t)be32(at + id + 4) * (uint64_t)size;
@@ -775,7 +754,7 @@ static void take_sub_record(struct heap_scan *scan, struct part part)
         if (!instance) {
             shown.type = of_objects ? TYPE_OBJECT : at[id + 8];
             shown.elements = number;
-            bytes *= (uint64_t)type_size(shown.type, size);
+            bytes *= (uint64_t)heap_type_bytes(shown.type, size);
         }
         size_t there = part.left - (size_t)(content - part.at);
         shown.there = bytes < there ? (size_t)bytes : there;
@@ -798,7 +777,7 @@ static void take_name(struct heap_scan *scan, const uint8_t *at, uint32_t length
     if (length < id)
         return;
     if (!heap_keep_name(heap, read_id(at, heap->id_size), at + id, length - id))
-        fail(scan, "out of memory");
+        no_memory(scan);
 }
 
 static void take_load_class(struct heap_scan *scan, const uint8_t *at, uint32_t length)
@@ -813,7 +792,7 @@ static void take_load_class(struct heap_scan *scan, const uint8_t *at, uint32_t 
     class->serial = be32(at);
     class->name_id = read_id(at + id + 8, heap->id_size);
     if (!id_table_put(&heap->class_of_serial, class->serial, (uint32_t)(class - heap->classes)))
-        fail(scan, "out of memory");
+        no_memory(scan);
 }
 
 static void take_frame(struct heap_scan *scan, const uint8_t *at, uint32_t length)
@@ -824,11 +803,8 @@ static void take_frame(struct heap_scan *scan, const uint8_t *at, uint32_t lengt
         return;
     struct heap_frame frame = {read_id(at, heap->id_size), read_id(at + id, heap->id_size),
                                be32(at + 4 * id)};
-    if (heap_room((void **)&heap->frames, &heap->frame_capacity, heap->frame_count + 1,
-                  sizeof frame))
-        heap->frames[heap->frame_count++] = frame;
-    else
-        fail(scan, "out of memory");
+    if (!HEAP_ADD(heap, frames, frame, &frame))
+        no_memory(scan);
 }
 
 static void take_trace(struct heap_scan *scan, const uint8_t *at, uint32_t length)
@@ -840,15 +816,13 @@ static void take_trace(struct heap_scan *scan, const uint8_t *at, uint32_t lengt
     uint32_t count = be32(at + 8);
     if (count > (length - 12) / id)
         count = (uint32_t)((length - 12) / id);
-    if (!heap_room((void **)&heap->traces, &heap->trace_capacity, heap->trace_count + 1,
-                   sizeof *heap->traces) ||
-        !heap_room((void **)&heap->trace_frames, &heap->trace_frame_capacity,
+    const struct heap_trace trace = {be32(at), heap->trace_frame_count, count};
+    if (!HEAP_ADD(heap, traces, trace, &trace) ||
+        !heap_room(&heap->trace_frames, &heap->trace_frame_capacity,
                    (uint64_t)heap->trace_frame_count + count, sizeof *heap->trace_frames)) {
-        fail(scan, "out of memory");
+        no_memory(scan);
         return;
     }
-    heap->traces[heap->trace_count++] =
-        (struct heap_trace){be32(at), heap->trace_frame_count, count};
     for (uint32_t i = 0; i < count; i++)
         heap->trace_frames[heap->trace_frame_count++] = read_id(at + 12 + i * id, heap->id_size);
 }
@@ -887,19 +861,15 @@ static uint64_t take_top_record(struct heap_scan *scan, const uint8_t *bytes, ui
             return UINT64_MAX;
         }
     }
-    bool wanted = scan->pass == HEAP_FIND && (tag == TOP_UTF8 || tag == TOP_LOAD_CLASS ||
-                                              tag == TOP_FRAME || tag == TOP_TRACE);
-    if (wanted) {
+    static void (*const takers[])(struct heap_scan *, const uint8_t *,
+                                  uint32_t) = {[TOP_UTF8] = take_name,
+                                               [TOP_LOAD_CLASS] = take_load_class,
+                                               [TOP_FRAME] = take_frame,
+                                               [TOP_TRACE] = take_trace};
+    if (scan->pass == HEAP_FIND && tag < sizeof takers / sizeof takers[0] && takers[tag] != NULL) {
         if (left < TOP_HEADER + (size_t)length)
             return from;
-        if (tag == TOP_UTF8)
-            take_name(scan, at, length);
-        else if (tag == TOP_LOAD_CLASS)
-            take_load_class(scan, at, length);
-        else if (tag == TOP_FRAME)
-            take_frame(scan, at, length);
-        else
-            take_trace(scan, at, length);
+        takers[tag](scan, at, length);
     }
     return from + TOP_HEADER + length;
 }
@@ -953,14 +923,11 @@ uint64_t heap_scan_window(struct heap_scan *scan, const uint8_t *bytes, uint64_t
         }
         bool beyond = taken != SIZE_MAX && taken > scan->segment_end - at;
         if (taken == 0 || taken == SIZE_MAX || beyond) {
-            bool cut = last && !segment_here;
-            if (taken == 0 && cut) {
+            if (taken == 0 && last && !segment_here)
                 scan->truncated = true;
-            } else if (taken == SIZE_MAX) {
-                scan->counts.unknown_tags += scan->pass == HEAP_FIND;
-            } else {
-                scan->counts.damaged += scan->pass == HEAP_FIND;
-            }
+            else
+                *(taken == SIZE_MAX ? &scan->counts.unknown_tags : &scan->counts.damaged) +=
+                    scan->pass == HEAP_FIND;
             end_piece(scan, at);
             at = scan->segment_end;
             scan->segment_end = 0;
@@ -995,26 +962,19 @@ void heap_scan_leave(struct heap_scan *scan)
     scan->piece.to = 0;
 }
 
+/* Structures of nothing but int64_t. */
+static void add_all(void *sum, const void *own, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(int64_t); i++)
+        ((int64_t *)sum)[i] += ((const int64_t *)own)[i];
+}
+
 bool heap_scan_end(struct heap_scan *scan)
 {
     struct heap *heap = scan->heap;
     heap_scan_leave(scan);
-    int64_t *sum = (int64_t *)&heap->counts;
-    const int64_t *own = (const int64_t *)&scan->counts;
-    for (size_t i = 0; i < sizeof heap->counts / sizeof *sum; i++)
-        sum[i] += own[i];
-    for (int i = 0; i < 4; i++) {
-        heap->base_hits[i] += scan->base_hits[i];
-        heap->base_misses[i] += scan->base_misses[i];
-    }
-    for (int i = 0; i < 8; i++) {
-        heap->oop_hits[i] += scan->oop_hits[i];
-        heap->oop_misses[i] += scan->oop_misses[i];
-    }
-    for (int i = 0; i < 4; i++)
-        heap->array_bytes.primitives[i] += scan->array_bytes.primitives[i];
-    for (int i = 0; i < 8; i++)
-        heap->array_bytes.references[i] += scan->array_bytes.references[i];
+    add_all(&heap->counts, &scan->counts, sizeof heap->counts);
+    add_all(&heap->sizes, &scan->sizes, sizeof heap->sizes);
     for (uint32_t i = 0; scan->instances != NULL && i < heap->class_count; i++)
         heap->classes[i].objects += scan->instances[i];
     free(scan->instances);

@@ -1,9 +1,11 @@
 #include "analyzers/heap/holders.h"
 
+#include "analyzers/classes/family.h"
 #include "analyzers/model/texts.h"
 #include "analyzers/classes/normalize.h"
 #include "analyzers/parse/class_tables.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +38,6 @@ bool *holders_asked(const struct heap *heap)
 
 /* --- following fields -------------------------------------------------------------------------- */
 
-static uint32_t node_at(const struct heap *heap, uint64_t unit)
-{
-    uint32_t node = object_ids_find(&heap->ids, unit);
-    return node != NO_OBJECT ? node : id_table_get(&heap->class_of, unit << heap->ids.shift);
-}
-
 static const struct heap_ref_field *field_at(const struct heap *heap, const struct heap_row *row)
 {
     if (row->class == NO_CLASS || row->is_array)
@@ -61,12 +57,12 @@ static uint32_t field_of(const struct heap *heap, uint32_t node, const char *nam
         const struct heap_ref_field *field = field_at(heap, &row);
         if (field == NULL) {
             if (row.is_array && length == 3 && memcmp(name, "[0]", 3) == 0)
-                return node_at(heap, row.to);
+                return heap_node_at(heap, row.to);
             continue;
         }
         const char *own = heap_name(heap, heap->fields[field->field].name_id);
         if (strlen(own) == length && memcmp(own, name, length) == 0)
-            return node_at(heap, row.to);
+            return heap_node_at(heap, row.to);
     }
     return NO_OBJECT;
 }
@@ -115,10 +111,8 @@ static void want_text(struct holders *holders, uint32_t node)
         return;
     holders->texts[holders->text_count++].text = NULL;
     holders->failed = !id_table_put(&holders->text_of_array, array_id, number) || holders->failed;
-    if (array_id < holders->least_wanted)
-        holders->least_wanted = array_id;
-    if (array_id > holders->most_wanted)
-        holders->most_wanted = array_id;
+    holders->least_wanted = MIN(holders->least_wanted, array_id);
+    holders->most_wanted = MAX(holders->most_wanted, array_id);
 }
 
 static const char *text_of(const struct holders *holders, uint32_t node)
@@ -135,8 +129,7 @@ static const char *text_of(const struct holders *holders, uint32_t node)
 static char *decode(const uint8_t *bytes, size_t length, int width, bool big_endian)
 {
     size_t units = length / (size_t)width;
-    if (units > TEXT_UNITS_MAX)
-        units = TEXT_UNITS_MAX;
+    units = MIN(units, TEXT_UNITS_MAX);
     char *text = malloc(units * 3 + 1), *at = text;
     for (size_t i = 0; text != NULL && i < units; i++) {
         uint32_t c = bytes[i * (size_t)width];
@@ -292,13 +285,15 @@ bool holders_create(struct holders *holders, const struct heap *heap, const bool
 
 /* --- paths ------------------------------------------------------------------------------------- */
 
-static char *join(const char *a, const char *b, const char *c)
+/* NULL: out of memory. */
+__attribute__((format(printf, 1, 2))) static char *formatted(const char *format, ...)
 {
-    size_t length = strlen(a) + strlen(b) + strlen(c) + 1;
-    char *text = malloc(length);
-    if (text != NULL)
-        snprintf(text, length, "%s%s%s", a, b, c);
-    return text;
+    char *text;
+    va_list values;
+    va_start(values, format);
+    int length = vasprintf(&text, format, values);
+    va_end(values);
+    return length < 0 ? NULL : text;
 }
 
 /* Numbers become N: "pool-3-thread-12" -> "pool-N-thread-N". */
@@ -338,8 +333,8 @@ static char *place_of(const struct heap *heap, const struct heap_root *thread, u
             if (heap->frames[k].id != heap->trace_frames[trace->first + frame])
                 continue;
             uint32_t class = id_table_get(&heap->class_of_serial, heap->frames[k].class_serial);
-            return join(class != ID_TABLE_NONE ? heap->classes[class].name : "", ".",
-                        heap_name(heap, heap->frames[k].method_id));
+            return formatted("%s.%s", class != ID_TABLE_NONE ? heap->classes[class].name : "",
+                             heap_name(heap, heap->frames[k].method_id));
         }
     }
     return NULL;
@@ -372,13 +367,9 @@ static void describe_root(struct holders *holders, struct holder_path *path, uin
                            : text_of(holders, field_of(heap, thread->node, "name", 4));
     const char *kind = root_kind_words(path->root_kind),
                *runs = thread == NULL ? NULL : task_of(heap, thread->node);
-    size_t size =
-        strlen(kind) + (name != NULL ? strlen(name) : 0) + (runs != NULL ? strlen(runs) : 0) + 32;
-    path->root = malloc(size);
-    if (path->root != NULL)
-        snprintf(path->root, size, "%s%s%s%s%s%s", kind, name != NULL ? " \"" : "",
-                 name != NULL ? name : "", name != NULL ? "\"" : "",
-                 runs != NULL ? " that runs " : "", runs != NULL ? runs : "");
+    path->root = formatted("%s%s%s%s%s%s", kind, name != NULL ? " \"" : "",
+                           name != NULL ? name : "", name != NULL ? "\"" : "",
+                           runs != NULL ? " that runs " : "", runs != NULL ? runs : "");
     path->root_folded = path->root != NULL ? fold_numbers(path->root) : NULL;
     if (thread != NULL && root->kind == ROOT_JAVA_FRAME)
         path->root_place = place_of(heap, thread, root->frame);
@@ -389,13 +380,9 @@ static void describe_root(struct holders *holders, struct holder_path *path, uin
 static char *element_text(const char *array, const char *index)
 {
     size_t length = strlen(array);
-    char *text = malloc(length + strlen(index) + 3);
-    if (text == NULL)
-        return NULL;
     if (length >= 2 && memcmp(array + length - 2, "[]", 2) == 0)
         length -= 2;
-    sprintf(text, "%.*s[%s]", (int)length, array, index);
-    return text;
+    return formatted("%.*s[%s]", (int)length, array, index);
 }
 
 /* How `from` refers to `to`. */
@@ -420,9 +407,9 @@ static void describe_step(struct holders *holders, struct holder_step *step, uin
                                 : name == EDGE_DOMAIN  ? "<protection domain>"
                                                        : NULL;
             step->is_static = words == NULL;
-            step->text = words != NULL
-                             ? strdup(words)
-                             : join(class->name, ".", heap_name(heap, heap->statics[name].name_id));
+            step->text = words != NULL ? strdup(words)
+                                       : formatted("%s.%s", class->name,
+                                                   heap_name(heap, heap->statics[name].name_id));
             break;
         }
     } else {
@@ -431,12 +418,12 @@ static void describe_step(struct holders *holders, struct holder_step *step, uin
         const struct dumped_class *class = row.class != NO_CLASS ? &heap->classes[row.class] : NULL;
         step->type = strdup(class != NULL ? class->name : "?");
         while (step->text == NULL && heap_row_next(&row)) {
-            if (node_at(heap, row.to) != to)
+            if (heap_node_at(heap, row.to) != to)
                 continue;
             const struct heap_ref_field *field = field_at(heap, &row);
             if (field != NULL) {
-                step->text = join(heap->classes[field->declared_by].name, ".",
-                                  heap_name(heap, heap->fields[field->field].name_id));
+                step->text = formatted("%s.%s", heap->classes[field->declared_by].name,
+                                       heap_name(heap, heap->fields[field->field].name_id));
             } else {
                 char index[24];
                 snprintf(index, sizeof index, "%u", row.position - 1);
@@ -473,12 +460,8 @@ static bool belongs_to(const struct heap *heap, uint32_t node, uint32_t loader_n
 
 static bool of_jdk(const char *type)
 {
-    static const char *const prefixes[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (strncmp(type, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    }
-    return strchr(type, '.') == NULL && strchr(type, '[') != NULL; /* int[] */
+    return class_name_is_of_jdk(span_from_cstr(type)) ||
+           (strchr(type, '.') == NULL && strchr(type, '[') != NULL); /* int[] */
 }
 
 /* A loader that was not asked about. */
@@ -598,10 +581,8 @@ static int by_group(const void *a, const void *b, void *context)
 {
     const struct held_loader *x = a, *y = b;
     const struct heap *heap = context;
-    int order = strcmp(heap->classes[x->class].name, heap->classes[y->class].name);
-    if (order == 0)
-        order = strcmp(group_name(x), group_name(y));
-    return order != 0 ? order : x->loader < y->loader ? -1 : x->loader > y->loader;
+    return strcmp(heap->classes[x->class].name, heap->classes[y->class].name)
+               ?: strcmp(group_name(x), group_name(y)) ?: compare_numbers(x->loader, y->loader);
 }
 
 static int by_number(const void *a, const void *b)
@@ -707,12 +688,8 @@ static int by_loaders(const void *a, const void *b, void *context)
 {
     const struct holder_path *paths = context;
     const struct holder_path *x = &paths[*(const int *)a], *y = &paths[*(const int *)b];
-    bool x_soft = x->held == HELD_SOFTLY, y_soft = y->held == HELD_SOFTLY;
-    if (x_soft != y_soft)
-        return y_soft ? -1 : 1;
-    if (x->loaders != y->loaders)
-        return x->loaders > y->loaders ? -1 : 1;
-    return strcmp(x->signature, y->signature);
+    return compare_numbers(x->held == HELD_SOFTLY, y->held == HELD_SOFTLY)
+               ?: compare_numbers(y->loaders, x->loaders) ?: strcmp(x->signature, y->signature);
 }
 
 static bool list_paths(struct holders *holders, struct holder_group *group, int first)
@@ -732,16 +709,10 @@ static bool list_paths(struct holders *holders, struct holder_group *group, int 
 static int by_weight(const void *a, const void *b)
 {
     const struct holder_group *x = a, *y = b;
-    if (x->suspect != y->suspect)
-        return x->suspect ? -1 : 1;
-    if (x->softly != y->softly)
-        return x->softly ? -1 : 1;
-    if (x->retained_bytes != y->retained_bytes)
-        return x->retained_bytes > y->retained_bytes ? -1 : 1;
-    if (x->loaders != y->loaders)
-        return x->loaders > y->loaders ? -1 : 1;
-    int order = strcmp(x->type, y->type);
-    return order != 0 ? order : strcmp(x->name, y->name);
+    return compare_numbers(y->suspect, x->suspect) ?: compare_numbers(y->softly, x->softly)
+               ?: compare_numbers(y->retained_bytes, x->retained_bytes)
+               ?: compare_numbers(y->loaders, x->loaders)
+               ?: strcmp(x->type, y->type) ?: strcmp(x->name, y->name);
 }
 
 bool holders_judge(struct holders *holders, const struct retained *retained)

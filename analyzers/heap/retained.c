@@ -38,7 +38,7 @@ void retained_destroy(struct retained *retained)
 
 bool retained_first(struct retained *retained)
 {
-    walk_roots(&retained->walk);
+    walk_roots(&retained->walk, false);
     return walk_run(&retained->walk);
 }
 
@@ -141,16 +141,6 @@ static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
         enqueue(work, node);
 }
 
-static void lower_unit(struct labelling *work, uint64_t unit, uint32_t label)
-{
-    const struct heap *heap = work->retained->heap;
-    uint32_t node = object_ids_find(&heap->ids, unit);
-    if (node == NO_OBJECT)
-        node = id_table_get(&heap->class_of, unit << heap->ids.shift);
-    if (node != NO_OBJECT)
-        lower(work, node, label);
-}
-
 static void lower_all(struct labelling *work, uint32_t node)
 {
     struct retained *retained = work->retained;
@@ -170,8 +160,9 @@ static void lower_all(struct labelling *work, uint32_t node)
          any != NO_OBJECT && i < heap->loader_class_first[any + 1]; i++)
         lower(work, heap->loader_class[i], label);
     while (heap_row_next(&row)) {
-        if (!row.soft)
-            lower_unit(work, row.to, label);
+        uint32_t to = row.soft ? NO_OBJECT : heap_node_at(heap, row.to);
+        if (to != NO_OBJECT)
+            lower(work, to, label);
     }
 }
 

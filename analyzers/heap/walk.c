@@ -52,16 +52,6 @@ void frontier_add(struct frontier *frontier, const struct heap *heap, uint32_t n
     frontier->is_wide = true;
 }
 
-/* So many bits from there on. */
-static uint64_t take_bits(const uint64_t *bits, uint32_t from, uint32_t count)
-{
-    unsigned shift = from % 64;
-    uint64_t window = bits[from / 64] >> shift;
-    if (shift != 0 && shift + count > 64)
-        window |= bits[from / 64 + 1] << (64 - shift);
-    return count == 64 ? window : window & ((UINT64_C(1) << count) - 1);
-}
-
 uint32_t frontier_next(struct frontier *frontier, const struct heap *heap,
                        struct frontier_reader *reader, uint32_t *nodes)
 {
@@ -88,7 +78,8 @@ uint32_t frontier_next(struct frontier *frontier, const struct heap *heap,
         uint32_t count = bit_count(reader->inner);
         if (count == 0)
             continue;
-        reader->chosen = take_bits(frontier->wide, reader->slot, count);
+        reader->chosen =
+            heap_bits_window((const _Atomic uint64_t *)frontier->wide, reader->slot, count);
         reader->slot += count;
     }
     if (given == 0) {
@@ -142,19 +133,12 @@ static void walk_visit(struct walk *walk, uint32_t node, uint32_t from)
         frontier_add(&walk->next, walk->heap, node);
 }
 
-void walk_roots(struct walk *walk)
+void walk_roots(struct walk *walk, bool hidden)
 {
     for (uint32_t i = 0; i < walk->heap->root_count; i++) {
-        if (walk->heap->roots[i].node != NO_OBJECT && walk->heap->roots[i].kind != ROOT_CLASS_FIELD)
-            walk_visit(walk, walk->heap->roots[i].node, ROOT_OF(walk->heap, i));
-    }
-}
-
-void walk_hidden_roots(struct walk *walk)
-{
-    for (uint32_t i = 0; i < walk->heap->root_count; i++) {
-        if (walk->heap->roots[i].kind == ROOT_CLASS_FIELD)
-            walk_visit(walk, walk->heap->roots[i].node, ROOT_OF(walk->heap, i));
+        const struct heap_root *root = &walk->heap->roots[i];
+        if (root->node != NO_OBJECT && (root->kind == ROOT_CLASS_FIELD) == hidden)
+            walk_visit(walk, root->node, ROOT_OF(walk->heap, i));
     }
 }
 
@@ -252,13 +236,8 @@ static void expand_object(struct walk *walk, struct line *line, uint32_t node,
         if (row.soft == soft)
             stand_unit(walk, line, row.to, node);
     }
-    if (met_soft && !soft) {
-        if (heap_room((void **)&walk->soft, &walk->soft_capacity, (uint64_t)walk->soft_count + 1,
-                      sizeof *walk->soft))
-            walk->soft[walk->soft_count++] = node;
-        else
-            walk->failed = true;
-    }
+    if (met_soft && !soft && !HEAP_ADD(walk, soft, soft, &node))
+        walk->failed = true;
 }
 
 static void expand_all(struct walk *walk, struct line *line, const uint32_t *nodes, uint32_t count)

@@ -71,9 +71,8 @@ static inline uint32_t walk_parent(const struct walk *walk, uint32_t node)
 {
     return walk->parent[heap_inner_slot(walk->heap, node)];
 }
-void walk_roots(struct walk *walk);
-/* Maps of java.lang.Class.classValueMap that nothing else reached: no dump shows who has them. */
-void walk_hidden_roots(struct walk *walk);
+/* hidden: maps of java.lang.Class.classValueMap that nothing else reached: no dump shows who has them. */
+void walk_roots(struct walk *walk, bool hidden);
 /* False: out of memory. */
 bool walk_run(struct walk *walk);
 /* Goes on through soft references. */

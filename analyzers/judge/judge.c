@@ -73,8 +73,7 @@ void judge_raise(struct judge *judge, const struct finding *finding, const char 
     texts_free(&episode->texts);
     finding_copy(&episode->finding, &episode->texts, finding);
     snprintf(episode->subject, sizeof episode->subject, "%s", subject);
-    if (finding->severity > judge->worst_ever)
-        judge->worst_ever = finding->severity;
+    judge->worst_ever = MAX(judge->worst_ever, finding->severity);
     announce(judge, ALERT_RAISED, started_ms, finding);
 }
 
@@ -262,8 +261,7 @@ void judge_view(const struct judge *judge, struct judge_view *view)
         if (!judge->episodes[i].active)
             continue;
         view->active_alerts++;
-        if (judge->episodes[i].finding.severity > view->worst_active)
-            view->worst_active = judge->episodes[i].finding.severity;
+        view->worst_active = MAX(view->worst_active, judge->episodes[i].finding.severity);
     }
     view->worst_ever = judge->worst_ever;
 }

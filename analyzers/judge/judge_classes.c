@@ -263,8 +263,7 @@ static int64_t floor_of(const struct loader_track *track)
 {
     int64_t floor = track->recent[0];
     for (size_t i = 1; i < sizeof track->recent / sizeof *track->recent; i++) {
-        if (track->recent[i] < floor)
-            floor = track->recent[i];
+        floor = MIN(floor, track->recent[i]);
     }
     return floor; /* -1 until three censuses were taken */
 }

@@ -155,8 +155,7 @@ static bool floor_value(const struct floor_window *window, int64_t *value)
         return false;
     *value = window->value[0];
     for (int i = 1; i < FLOOR_POINTS; i++) {
-        if (window->value[i] < *value)
-            *value = window->value[i];
+        *value = MIN(*value, window->value[i]);
     }
     return true;
 }

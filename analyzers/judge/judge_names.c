@@ -297,8 +297,7 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
             continue;
         int64_t repeating = judge_value(row->repeating);
         track_add(track, judge->now_ms, repeating);
-        if (repeating > any_max)
-            any_max = repeating;
+        any_max = MAX(any_max, repeating);
         if (!is_secondary(row) && repeating > producer_max)
             producer_max = repeating;
     }

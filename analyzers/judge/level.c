@@ -97,8 +97,7 @@ static int64_t expected_at_start(const struct sample *now, enum nmt_category cat
     if (row->heap_percent == 0 || !sample_get_nmt(now, NMT_JAVA_HEAP, &heap))
         return bytes;
     int64_t size = heap.reserved_bytes / HEAP_RESERVED_PART;
-    if (size < heap.committed_bytes)
-        size = heap.committed_bytes;
+    size = MAX(size, heap.committed_bytes);
     return saturated_add(bytes, size / 100 * row->heap_percent);
 }
 

@@ -330,8 +330,7 @@ static bool by_growth(struct explained *out, const struct explained_facts *facts
     if (sure >= fewest) {
         out->preallocates = EXPLAINED_YES;
         double explained = expected * (double)loads;
-        if (explained > (double)(out->growth_bytes - by_loaders))
-            explained = (double)(out->growth_bytes - by_loaders);
+        explained = MIN(explained, (double)(out->growth_bytes - by_loaders));
         out->explained_growth_bytes = (int64_t)explained;
         out->unexplained_growth_bytes = out->growth_bytes - out->explained_growth_bytes;
     } else {

@@ -38,8 +38,7 @@ int rss_ranges_sort(struct rss_range *ranges, int count)
     int kept = 0;
     for (int i = 1; i < count; i++) {
         if (ranges[i].low < ranges[kept].high) {
-            if (ranges[i].high > ranges[kept].high)
-                ranges[kept].high = ranges[i].high;
+            ranges[kept].high = MAX(ranges[kept].high, ranges[i].high);
         } else {
             ranges[++kept] = ranges[i];
         }

@@ -128,6 +128,16 @@ static inline int64_t saturated_add(int64_t a, int64_t b)
     return !__builtin_add_overflow(a, b, &sum) ? sum : a > 0 ? INT64_MAX : INT64_MIN;
 }
 
+/* Of two numbers without side effects. */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* For qsort: by a, ascending. */
+static inline int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
 /* Sizes as a JVM's command line writes them ("-Xmx4g", "-XX:MaxMetaspaceSize=512m").
  * Takes "5g", "512M", "1048576" off the front, in bytes; false and untouched when there is no
  * number or it does not fit. A blank before the unit, a "B" or "iB" behind it and a decimal part

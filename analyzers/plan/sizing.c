@@ -158,8 +158,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError */
     sizing->max_metaspace_bytes =
         round_up(saturated_add(needs->metaspace_bytes, needs->metaspace_bytes / 4), METASPACE_STEP);
-    if (sizing->max_metaspace_bytes < METASPACE_LEAST)
-        sizing->max_metaspace_bytes = METASPACE_LEAST;
+    sizing->max_metaspace_bytes = MAX(sizing->max_metaspace_bytes, METASPACE_LEAST);
     sizing->code_cache_bytes = CODE_DEFAULT;
     for (int i = 0; i < sizing->part_count; i++) {
         if (strcmp(sizing->parts[i].key, "code") == 0) {
@@ -167,8 +166,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
             sizing->code_cache_bytes = round_up(saturated_add(code, code / 2), CODE_STEP);
         }
     }
-    if (sizing->code_cache_bytes < CODE_LEAST)
-        sizing->code_cache_bytes = CODE_LEAST;
+    sizing->code_cache_bytes = MAX(sizing->code_cache_bytes, CODE_LEAST);
     if (sizing->code_cache_bytes > CODE_DEFAULT && needs->measured->code_bytes < CODE_DEFAULT)
         sizing->code_cache_bytes = CODE_DEFAULT;
     sizing->stacks_reserved_bytes =

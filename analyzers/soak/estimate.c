@@ -198,10 +198,8 @@ struct estimate estimate_per_step(const struct points *points, const struct poin
     if (counter->count < 2)
         return (struct estimate){0};
     /* Outside of what is known of the counter nothing can be said. */
-    if (from_ms < counter->at[0].ms)
-        from_ms = counter->at[0].ms;
-    if (to_ms > counter->at[counter->count - 1].ms)
-        to_ms = counter->at[counter->count - 1].ms;
+    from_ms = MAX(from_ms, counter->at[0].ms);
+    to_ms = MIN(to_ms, counter->at[counter->count - 1].ms);
     if (!window(points, from_ms, to_ms, &first, &last) ||
         !fit(points, first, last, to_counter, counter, &line, &wider, &blocks))
         return (struct estimate){0};

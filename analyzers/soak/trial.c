@@ -65,8 +65,7 @@ static struct verdict_series *create_verdict(const struct trial *trial, enum soa
     struct verdict_options options;
     const struct budget *height = height_of(trial, series);
     verdict_options_default(&options);
-    if (options.min_span_ms > MIN_SPAN_MS)
-        options.min_span_ms = MIN_SPAN_MS;
+    options.min_span_ms = MIN(options.min_span_ms, MIN_SPAN_MS);
     if (soak_series_unit(series) == SOAK_UNIT_COUNT) {
         options.floor_bytes = COUNT_FLOOR;
         options.floor_bytes_per_h = COUNT_FLOOR_PER_H;

@@ -349,8 +349,7 @@ static void preallocates(const struct jvm_facts *facts, struct triage *out)
     int64_t total = loaded + explained->kept_after_unload_bytes;
     int64_t observed =
         facts->have_sites ? facts->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes : 0;
-    if (observed > total)
-        total = observed;
+    total = MAX(total, observed);
     if (total >= facts->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
         finding->severity = SEVERITY_CRITICAL;
     else if (total >= IDS_WARN_BYTES ||

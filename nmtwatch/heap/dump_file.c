@@ -267,8 +267,7 @@ static bool run_ranges(struct pass *pass, int threads)
 
 static bool add_range(struct pass *pass, uint64_t from, uint64_t to, uint64_t segment_end)
 {
-    if (!heap_room((void **)&pass->ranges, &pass->capacity, (uint64_t)pass->count + 1,
-                   sizeof *pass->ranges))
+    if (!heap_room(&pass->ranges, &pass->capacity, (uint64_t)pass->count + 1, sizeof *pass->ranges))
         return false;
     pass->ranges[pass->count++] = (struct range){from, to, segment_end};
     pass->whole += to - from;

@@ -58,11 +58,11 @@ static bool find_paths(struct holders_answer *answer, const volatile int *give_u
     bool ok = walk_create(&walk, &answer->heap, true);
     walk.give_up = give_up;
     if (ok) {
-        walk_roots(&walk);
+        walk_roots(&walk, false);
         ok = walk_run(&walk) && (strong = holders_reached(&walk)) != NULL;
     }
     if (ok) {
-        walk_hidden_roots(&walk);
+        walk_roots(&walk, true);
         ok = walk_run(&walk) && walk_run_soft(&walk);
     }
     ok = ok && ((give_up != NULL && *give_up) ||

@@ -358,10 +358,10 @@ static void compare(const struct naive *g, struct heap *heap, const struct hprof
     distances(g, -1, false, &strong);
     distances(g, -1, true, &soft);
     assert_true(walk_create(&walk, heap, true));
-    walk_roots(&walk);
+    walk_roots(&walk, false);
     assert_true(walk_run(&walk));
     assert_true(walk_create(&marks, heap, false));
-    walk_roots(&marks);
+    walk_roots(&marks, false);
     assert_true(walk_run(&marks));
     for (int i = 0; i < nodes; i++) {
         int wanted = strong.distance[i];
@@ -427,7 +427,7 @@ static void truncated(void **unused)
         if (hprof_read(&heap, copy, length, 64)) {
             struct walk walk;
             assert_true(walk_create(&walk, &heap, true));
-            walk_roots(&walk);
+            walk_roots(&walk, false);
             assert_true(walk_run(&walk));
             walk_destroy(&walk);
         } else {

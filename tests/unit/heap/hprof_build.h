@@ -271,9 +271,9 @@ static inline void hprof_ask(struct heap *heap, const uint8_t *bytes, size_t len
     bool ok = (all->asked = holders_asked(heap)) != NULL && walk_create(&walk, heap, true);
     if (!ok)
         abort();
-    walk_roots(&walk);
+    walk_roots(&walk, false);
     ok = walk_run(&walk) && (all->strong = holders_reached(&walk)) != NULL;
-    walk_hidden_roots(&walk);
+    walk_roots(&walk, true);
     ok = ok && walk_run(&walk) && walk_run_soft(&walk) &&
          holders_create(&all->holders, heap, all->asked, &walk, all->strong);
     walk_destroy(&walk);
