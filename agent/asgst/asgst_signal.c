@@ -143,7 +143,6 @@ static jint error_of(enum walk_code code)
     static const short NUMBERS[] = {
 #define WALK(id, number, name) [WALK_##id] = number,
 #include "agent/calltrace/walks.def"
-#undef WALK
     };
     switch (code) {
     case WALK_SAFEPOINT:

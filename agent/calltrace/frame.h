@@ -41,7 +41,6 @@ _Static_assert(sizeof(struct frame) == 16, "hashed and stored as bytes");
 enum walk_code {
 #define WALK(id, code, name) WALK_##id,
 #include "agent/calltrace/walks.def"
-#undef WALK
     WALK_CODE_COUNT,
 };
 const char *walk_code_name(enum walk_code code);
@@ -50,6 +49,5 @@ const char *walk_code_name(enum walk_code code);
 enum thread_state {
 #define THREAD_STATE(id, name) THREAD_##id,
 #include "agent/calltrace/thread_states.def"
-#undef THREAD_STATE
     THREAD_STATE_COUNT,
 };

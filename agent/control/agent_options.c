@@ -18,7 +18,6 @@ static const struct {
 #define OPTION(id, name, type, dflt, meaning)                                                      \
     [OPTION_##id] = {name, AGENT_TYPE_##type, dflt, meaning},
 #include "agent/control/options.def"
-#undef OPTION
 };
 _Static_assert(AGENT_OPTION_COUNT <= 32, "a bit each in agent_options.given");
 

@@ -20,7 +20,6 @@
 enum agent_option {
 #define OPTION(id, name, type, dflt, meaning) OPTION_##id,
 #include "agent/control/options.def"
-#undef OPTION
     AGENT_OPTION_COUNT,
 };
 

@@ -10,12 +10,23 @@
 #include "agent/stack/native.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 struct profiler profiler;
+
+__attribute__((format(printf, 3, 4))) static bool refuse(char *error, size_t size,
+                                                         const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(error, size, format, values);
+    va_end(values);
+    return false;
+}
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
@@ -48,10 +59,8 @@ bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, profiler_stop_later_fn *stop_la
     profiler.rss_before_bytes = profiler_rss();
     read_version(jvmti);
     profiler.threads = threads_create(vm, jvmti);
-    if (profiler.threads == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
+    if (profiler.threads == NULL)
+        return refuse(error, error_size, "out of memory");
     profiler.jvmti = jvmti;
     profiler.stop_later = stop_later;
     profiler.vm = vm;
@@ -189,21 +198,17 @@ static bool create_allocs(const struct agent_options *options, JNIEnv *env, char
 bool profiler_start(const struct agent_options *options, JNIEnv *env, char *error,
                     size_t error_size)
 {
-    if (profiler.running) {
-        snprintf(error, error_size, "already running: stop it first");
-        return false;
-    }
+    if (profiler.running)
+        return refuse(error, error_size, "already running: stop it first");
     expand_file(options->text[OPTION_FILE], profiler.file, sizeof profiler.file);
     snprintf(profiler.native_missing, sizeof profiler.native_missing, "%s",
              options->number[OPTION_NATIVE] != 0 ? "" : "not asked for (native=false)");
     bool native = options->number[OPTION_NATIVE] != 0 &&
                   native_setup(profiler.native_missing, sizeof profiler.native_missing);
     find_code_cache();
-    if (!context_setup(options->text[OPTION_CONTEXT])) {
-        snprintf(error, error_size, "context=%.64s: at most %d tags in all",
-                 options->text[OPTION_CONTEXT], NMTAGENT_CONTEXT_TAGS);
-        return false;
-    }
+    if (!context_setup(options->text[OPTION_CONTEXT]))
+        return refuse(error, error_size, "context=%.64s: at most %d tags in all",
+                      options->text[OPTION_CONTEXT], NMTAGENT_CONTEXT_TAGS);
     class_data_setup(profiler.jvmti, env); /* without it only the bill is less exact */
     const struct stack_engine *engine =
         engine_choose(options->text[OPTION_ENGINE], profiler.vm, profiler.jvmti,
@@ -213,9 +218,8 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
     profiler.engine = engine;
     profiler.ids = jmethod_ids_create(profiler.jvmti, profiler.jdk_major);
     if (profiler.ids == NULL) {
-        snprintf(error, error_size, "out of memory");
         tear_down();
-        return false;
+        return refuse(error, error_size, "out of memory");
     }
     /* Without signals nothing is walked that needs ids. */
     bool signals = options->number[OPTION_CPU] != 0 || options->number[OPTION_WALL] != 0;
@@ -266,10 +270,8 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
 
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size)
 {
-    if (!profiler.running) {
-        snprintf(error, error_size, "not running");
-        return false;
-    }
+    if (!profiler.running)
+        return refuse(error, error_size, "not running");
     drain_lock(profiler.drain);
     bool good = recording_end_chunk(profiler.recording, env, false);
     const char *why = jfr_error(profiler.recording->writer);
@@ -354,13 +356,12 @@ static bool end_chunk_of_others(JNIEnv *env, char *error, size_t error_size)
 static bool set_intervals(const struct agent_options *options, char *error, size_t error_size)
 {
     bool cpu = is_given(options, OPTION_CPU), wall = is_given(options, OPTION_WALL);
-    if ((cpu || wall) && profiler.without_ids) {
-        snprintf(error, error_size,
-                 "engine %s needs method ids, which it asks for at the start: start it with cpu or "
-                 "wall",
-                 profiler.engine->name);
-        return false;
-    }
+    if ((cpu || wall) && profiler.without_ids)
+        return refuse(
+            error, error_size,
+            "engine %s needs method ids, which it asks for at the start: start it with cpu or "
+            "wall",
+            profiler.engine->name);
     if (is_given(options, OPTION_ALLOC) &&
         !set_alloc(options->number[OPTION_ALLOC], error, error_size))
         return false;
@@ -379,8 +380,7 @@ bool profiler_set(JNIEnv *env, const struct agent_options *options, char *error,
     char why[400];
     if (end_chunk_of_others(env, why, sizeof why) || !good)
         return good; /* of several one may have been set */
-    snprintf(error, error_size, "%s", why);
-    return false;
+    return refuse(error, error_size, "%s", why);
 }
 
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
@@ -390,10 +390,8 @@ bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
 
 bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
 {
-    if (!profiler.running) {
-        snprintf(notes, notes_size, "not running");
-        return false;
-    }
+    if (!profiler.running)
+        return refuse(notes, notes_size, "not running");
     threads_stop(profiler.threads);
     drain_stop(profiler.drain);
     profiler.drain = NULL;

@@ -39,6 +39,12 @@ void jfr_bytes_number(struct jfr_bytes *bytes, uint64_t value)
         bytes->length += (size_t)(jfr_put(out, value) - out);
 }
 
+void jfr_bytes_numbers(struct jfr_bytes *bytes, const int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        jfr_bytes_number(bytes, (uint64_t)values[i]);
+}
+
 void jfr_bytes_int(struct jfr_bytes *bytes, int32_t value)
 {
     jfr_bytes_number(bytes, (uint32_t)value);

@@ -22,6 +22,11 @@ uint8_t *jfr_bytes_room(struct jfr_bytes *bytes, size_t more);
 void jfr_bytes_append(struct jfr_bytes *bytes, const void *from, size_t length);
 void jfr_bytes_byte(struct jfr_bytes *bytes, uint8_t value);
 void jfr_bytes_number(struct jfr_bytes *bytes, uint64_t value);
+/* Several, of any integer types. */
+void jfr_bytes_numbers(struct jfr_bytes *bytes, const int64_t *values, size_t count);
+#define JFR_NUMBERS(bytes, ...)                                                                    \
+    jfr_bytes_numbers(bytes, (const int64_t[]){__VA_ARGS__},                                       \
+                      sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void jfr_bytes_int(struct jfr_bytes *bytes, int32_t value);
 /* The JVM's modified UTF-8 as a JFR string of standard UTF-8: surrogate pairs are joined, what is
  * no character is written as U+FFFD. NULL is the null string. */

@@ -19,7 +19,6 @@ enum symbol_space { SYMBOL_LABEL, SYMBOL_CLASS, SYMBOL_PACKAGE, SYMBOL_OWN };
 static const char *const thread_state_names[THREAD_STATE_COUNT] = {
 #define THREAD_STATE(id, name) [THREAD_##id] = name,
 #include "agent/calltrace/thread_states.def"
-#undef THREAD_STATE
 };
 /* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
 static const char *const frame_type_names[] = {

@@ -83,8 +83,7 @@ static struct jfr_bytes *begin_event_at(struct jfr_writer *writer, enum jfr_type
     event->failed = false;
     if (jfr_bytes_room(event, EVENT_SIZE_WIDTH) != NULL)
         event->length = EVENT_SIZE_WIDTH;
-    jfr_bytes_number(event, type);
-    jfr_bytes_number(event, (uint64_t)ticks);
+    JFR_NUMBERS(event, type, ticks);
     return event;
 }
 
@@ -120,10 +119,7 @@ void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid
 {
     struct jfr_bytes *event = begin_event_at(writer, JFR_ALLOCATION_SAMPLE, jfr_clock_ticks(ticks));
     jfr_bytes_int(event, tid);
-    jfr_bytes_number(event, trace_id);
-    jfr_bytes_number(event, class_id);
-    jfr_bytes_number(event, (uint64_t)weight_bytes);
-    jfr_bytes_number(event, (uint64_t)size_bytes);
+    JFR_NUMBERS(event, trace_id, class_id, weight_bytes, size_bytes);
     end_event(writer);
     count_kept(writer, 1, writer->open && jfr_error(writer) == NULL);
 }
@@ -153,13 +149,9 @@ static void memory_event(struct jfr_writer *writer, const char *name, int64_t do
 {
     struct jfr_bytes *event = begin_account(writer, JFR_COMPONENT_MEMORY);
     jfr_bytes_text(event, name);
-    jfr_bytes_number(event, (uint64_t)(documented >= 0 ? documented : JFR_NOT_AVAILABLE));
-    jfr_bytes_number(event, (uint64_t)usage->requested_bytes);
-    jfr_bytes_number(event, (uint64_t)usage->reserved_bytes);
-    jfr_bytes_number(event, (uint64_t)usage->resident_bytes);
-    jfr_bytes_number(event, (uint64_t)usage->peak_bytes);
-    jfr_bytes_number(event, (uint64_t)usage->allocations);
-    jfr_bytes_number(event, (uint64_t)usage->frees);
+    JFR_NUMBERS(event, documented >= 0 ? documented : JFR_NOT_AVAILABLE, usage->requested_bytes,
+                usage->reserved_bytes, usage->resident_bytes, usage->peak_bytes, usage->allocations,
+                usage->frees);
     end_event(writer);
 }
 
@@ -185,10 +177,7 @@ void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods
                      int64_t loaded_bytes, int64_t kept_bytes)
 {
     struct jfr_bytes *event = begin_account(writer, JFR_JMETHOD_IDS);
-    jfr_bytes_number(event, (uint64_t)classes);
-    jfr_bytes_number(event, (uint64_t)methods);
-    jfr_bytes_number(event, (uint64_t)loaded_bytes);
-    jfr_bytes_number(event, (uint64_t)kept_bytes);
+    JFR_NUMBERS(event, classes, methods, loaded_bytes, kept_bytes);
     end_event(writer);
 }
 
@@ -197,12 +186,8 @@ void jfr_live_object(struct jfr_writer *writer, const struct jfr_live_object *li
     struct jfr_bytes *event = begin_event(writer, JFR_LIVE_OBJECT);
     jfr_bytes_number(event, live->trace_id);
     jfr_bytes_text(event, live->class_name);
-    jfr_bytes_number(event, (uint64_t)live->objects);
-    jfr_bytes_number(event, (uint64_t)live->own_bytes);
-    jfr_bytes_number(event, (uint64_t)live->bytes);
-    jfr_bytes_number(event, (uint64_t)live->least_survived);
-    jfr_bytes_number(event, (uint64_t)live->most_survived);
-    jfr_bytes_number(event, (uint64_t)live->oldest_ms);
+    JFR_NUMBERS(event, live->objects, live->own_bytes, live->bytes, live->least_survived,
+                live->most_survived, live->oldest_ms);
     end_event(writer);
 }
 
@@ -211,10 +196,7 @@ void jfr_class_family(struct jfr_writer *writer, const char *family, int64_t loa
 {
     struct jfr_bytes *event = begin_event(writer, JFR_CLASS_FAMILY);
     jfr_bytes_text(event, family);
-    jfr_bytes_number(event, (uint64_t)loaded);
-    jfr_bytes_number(event, (uint64_t)unloaded);
-    jfr_bytes_number(event, (uint64_t)(sized > 0 ? bytes : JFR_NOT_AVAILABLE));
-    jfr_bytes_number(event, (uint64_t)sized);
+    JFR_NUMBERS(event, loaded, unloaded, sized > 0 ? bytes : JFR_NOT_AVAILABLE, sized);
     end_event(writer);
 }
 
@@ -224,8 +206,7 @@ void jfr_breaker(struct jfr_writer *writer, const char *state, const char *reaso
     struct jfr_bytes *event = begin_event(writer, JFR_BREAKER);
     jfr_bytes_text(event, state);
     jfr_bytes_text(event, reason);
-    jfr_bytes_number(event, (uint64_t)own_bytes);
-    jfr_bytes_number(event, (uint64_t)jvm_bytes);
+    JFR_NUMBERS(event, own_bytes, jvm_bytes);
     end_event(writer);
 }
 
@@ -357,15 +338,13 @@ size_t jfr_encode_class_definition(const struct jfr_class_definition *definition
     struct jfr_bytes event = {0};
     if (jfr_bytes_room(&event, EVENT_LENGTH_WIDTH) != NULL)
         event.length = EVENT_LENGTH_WIDTH;
-    jfr_bytes_number(&event, JFR_CLASS_DEFINITION);
-    jfr_bytes_number(&event, (uint64_t)jfr_now_ticks());
+    JFR_NUMBERS(&event, JFR_CLASS_DEFINITION, jfr_now_ticks());
     jfr_bytes_int(&event, definition->tid);
     jfr_bytes_number(&event, definition->trace_id);
     jfr_bytes_text(&event, definition->class_name);
     jfr_bytes_text(&event, definition->family);
-    jfr_bytes_number(&event, (uint64_t)definition->count);
-    jfr_bytes_number(&event,
-                     (uint64_t)(definition->bytes >= 0 ? definition->bytes : JFR_NOT_AVAILABLE));
+    JFR_NUMBERS(&event, definition->count,
+                definition->bytes >= 0 ? definition->bytes : JFR_NOT_AVAILABLE);
     size_t length = event.failed || event.length > size ? 0 : event.length;
     if (length > 0) {
         jfr_put_padded(event.at, (uint32_t)length, EVENT_LENGTH_WIDTH);

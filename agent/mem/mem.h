@@ -33,7 +33,6 @@
 enum component {
 #define COMPONENT(id, name, documented, holds) COMPONENT_##id,
 #include "agent/mem/components.def"
-#undef COMPONENT
     COMPONENT_COUNT,
 };
 

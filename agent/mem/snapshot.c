@@ -7,7 +7,6 @@ static const struct {
 } components[COMPONENT_COUNT] = {
 #define COMPONENT(id, name, documented, holds) [COMPONENT_##id] = {name, documented},
 #include "agent/mem/components.def"
-#undef COMPONENT
 };
 
 const char *component_name(enum component component)

@@ -128,7 +128,6 @@ static enum walk_code code_of(jint agct_code)
     case number:                                                                                   \
         return WALK_##id;
 #include "agent/calltrace/walks.def"
-#undef WALK
     }
     return WALK_OTHER;
 }

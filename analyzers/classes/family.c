@@ -6,7 +6,6 @@ static const struct family families[] = {
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix)                            \
     {id, producer, pattern, FAMILY_##role, cause, fix, FAMILY_BY_##evidence, must},
 #include "analyzers/classes/families.def"
-#undef FAMILY
 };
 
 _Static_assert(sizeof families / sizeof families[0] == FAMILY_COUNT, "one element per row");
@@ -65,7 +64,6 @@ static const struct {
 } loader_types[] = {
 #define LOADER_TYPE(type, family) {type, family},
 #include "analyzers/classes/loader_types.def"
-#undef LOADER_TYPE
 };
 
 const struct family *family_of_loader(struct span type)
@@ -82,20 +80,17 @@ const struct family *family_of_loader(struct span type)
 /* The name of a class in a Groovy text is the author's choice, and no row of families.def can know
  * it; but the class-load log prints the code base, and the generator chooses that. */
 static const struct {
-    const char *prefix;
+    struct span prefix;
     const char *family;
 } class_sources[] = {
-    {"file:/groovy/shell", "groovy-shell"},
-    {"file:/groovy/script", "groovy-md5"},
+    {SPAN_INIT("file:/groovy/shell"), "groovy-shell"},
+    {SPAN_INIT("file:/groovy/script"), "groovy-md5"},
 };
 
 const struct family *family_of_source(struct span source)
 {
-    for (size_t i = 0; i < sizeof class_sources / sizeof class_sources[0]; i++) {
-        if (span_starts_with(source, span_from_cstr(class_sources[i].prefix)))
-            return family_by_id(class_sources[i].family);
-    }
-    return NULL;
+    int i = span_row(source, span_starts_with, SPAN_TABLE(class_sources));
+    return i < 0 ? NULL : family_by_id(class_sources[i].family);
 }
 
 /* --- sources ---------------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@ enum {
     FAMILY_COUNT = 0
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix) +1
 #include "analyzers/classes/families.def"
-#undef FAMILY
 };
 
 /* What growth of a family means. A SECONDARY family (LambdaForms, string concat) grows because

@@ -241,17 +241,13 @@ static void compare(const struct heap_census *census, struct entries *entries)
 static int by_bytes(const void *a, const void *b)
 {
     const struct entry *left = a, *right = b;
-    if (left->now.bytes != right->now.bytes)
-        return left->now.bytes < right->now.bytes ? 1 : -1;
-    return by_key(a, b);
+    return compare_numbers(right->now.bytes, left->now.bytes) ?: by_key(a, b);
 }
 
 static int by_growth(const void *a, const void *b)
 {
     const struct entry *left = a, *right = b;
-    if (left->growth.bytes != right->growth.bytes)
-        return left->growth.bytes < right->growth.bytes ? 1 : -1;
-    return by_bytes(a, b);
+    return compare_numbers(right->growth.bytes, left->growth.bytes) ?: by_bytes(a, b);
 }
 
 static void fill_row(const struct entry *entry, struct histogram_class *row)

@@ -7,11 +7,8 @@
 static int most_loaders_first(const void *a, const void *b)
 {
     const struct loader_row *left = a, *right = b;
-    if (left->loaders != right->loaders)
-        return left->loaders < right->loaders ? 1 : -1;
-    if (left->classes != right->classes)
-        return left->classes < right->classes ? 1 : -1;
-    return strcmp(left->type, right->type);
+    return compare_numbers(right->loaders, left->loaders)
+               ?: compare_numbers(right->classes, left->classes) ?: strcmp(left->type, right->type);
 }
 
 /* Rows of one type tend to follow each other: the last hit is tried first. */

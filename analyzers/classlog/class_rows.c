@@ -249,12 +249,8 @@ struct candidate {
 static int by_loads(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
-    if (a->loads != b->loads)
-        return a->loads < b->loads ? 1 : -1;
-    if (a->unloads != b->unloads)
-        return a->unloads < b->unloads ? 1 : -1;
-    int order = strcmp(a->text, b->text);
-    return order != 0 ? order : strcmp(a->source, b->source);
+    return compare_numbers(b->loads, a->loads) ?: compare_numbers(b->unloads, a->unloads)
+               ?: strcmp(a->text, b->text) ?: strcmp(a->source, b->source);
 }
 
 static void fill_fold(const struct class_fold *fold, const char *id, struct class_family *out)

@@ -14,7 +14,6 @@ static const struct {
 } ROOTS[] = {
 #define ROOT(id, tag, name, words) {name, words},
 #include "analyzers/heap/roots.def"
-#undef ROOT
 };
 
 const char *root_kind_name(enum root_kind kind)
@@ -573,9 +572,7 @@ static bool rank_inner(struct heap *heap)
 static int by_node(const void *a, const void *b)
 {
     const struct heap_root *x = a, *y = b;
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
+    return compare_numbers(x->kind, y->kind) ?: compare_numbers(x->node, y->node);
 }
 
 /* The boot loader's classes are roots: a dump says so behind its objects, where it may be cut. */

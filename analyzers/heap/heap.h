@@ -58,7 +58,6 @@ enum heap_type {
 enum root_kind {
 #define ROOT(id, tag, name, words) ROOT_##id,
 #include "analyzers/heap/roots.def"
-#undef ROOT
     ROOT_KIND_COUNT,
 };
 const char *root_kind_name(enum root_kind kind);  /* "jni-global" */

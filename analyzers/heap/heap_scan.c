@@ -635,7 +635,6 @@ static size_t root_length(int tag, size_t id, enum root_kind *kind)
         *kind = ROOT_##name;                                                                       \
         break;
 #include "analyzers/heap/roots.def"
-#undef ROOT
     default:
         return 0;
     }

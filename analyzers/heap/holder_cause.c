@@ -5,7 +5,6 @@
 static const struct holder_cause CAUSES[] = {
 #define HOLDER(id, pattern, title, cause, fix, example) {id, pattern, title, cause, fix, example},
 #include "analyzers/heap/holders.def"
-#undef HOLDER
 };
 #define CAUSES_COUNT ((int)(sizeof CAUSES / sizeof CAUSES[0]))
 

@@ -9,7 +9,6 @@ static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
 #define FINDING(id, name, severity, title, advice, runbook)                                        \
     [FINDING_##id] = {name, SEVERITY_##severity, title, advice, runbook},
 #include "analyzers/judge/findings.def"
-#undef FINDING
 };
 
 const char *severity_name(enum severity severity)
@@ -216,7 +215,6 @@ static const struct threshold_row THRESHOLD_ROWS[THRESHOLD_COUNT] = {
 #define THRESHOLD(id, key, dflt, unit, min, max, meaning)                                          \
     [TH_##id] = {key, dflt, #unit, min, max, meaning},
 #include "analyzers/judge/thresholds.def"
-#undef THRESHOLD
 };
 
 const struct threshold_row *threshold_row(enum threshold which)

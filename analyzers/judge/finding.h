@@ -17,7 +17,6 @@ const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL
 enum finding_kind {
 #define FINDING(id, name, severity, title, advice, runbook) FINDING_##id,
 #include "analyzers/judge/findings.def"
-#undef FINDING
     FINDING_KIND_COUNT,
     FINDING_WATCH_COUNT = FINDING_AGENT_RETAINS, /* kinds before it are raised by a watch */
 };
@@ -95,7 +94,6 @@ void finding_copy(struct finding *to, struct texts *texts, const struct finding 
 enum threshold {
 #define THRESHOLD(id, key, dflt, unit, min, max, meaning) TH_##id,
 #include "analyzers/judge/thresholds.def"
-#undef THRESHOLD
     THRESHOLD_COUNT,
 };
 

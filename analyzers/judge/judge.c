@@ -137,7 +137,7 @@ static void judge_note(struct judge *judge, const char *text)
         judge_episode(judge, FINDING_NAME_OWNER, "") != NULL)
         return;
     finding = finding_begin(&judge->texts, FINDING_NAME_OWNER);
-    finding_title(&finding, "a JVM came under the name of another owner's: %.340s",
+    finding_title(&finding, "a JVM has taken the name of another owner's JVM: %.340s",
                   text + strlen(PREFIX));
     judge_raise(judge, &finding, "", judge->now_ms);
 }

@@ -39,7 +39,6 @@ static const struct row {
 #define LEVEL(category, mb, percent, finding, words)                                               \
     [NMT_##category] = {true, (mb)*MB, percent, FINDING_##finding, words},
 #include "analyzers/judge/levels.def"
-#undef LEVEL
 };
 
 int level_step_of(enum finding_kind kind)
@@ -180,11 +179,8 @@ static int judge_pair(int jdk_major, const struct thresholds *thresholds,
 static int worst_first(const void *a, const void *b)
 {
     const struct level *x = a, *y = b;
-    if (x->step != y->step)
-        return y->step - x->step;
-    if (x->growth_bytes != y->growth_bytes)
-        return x->growth_bytes < y->growth_bytes ? 1 : -1;
-    return (int)x->category - (int)y->category;
+    return compare_numbers(y->step, x->step) ?: compare_numbers(y->growth_bytes, x->growth_bytes)
+               ?: compare_numbers(x->category, y->category);
 }
 
 int levels_judge(int jdk_major, const struct thresholds *thresholds, const struct level_pair *pairs,
@@ -259,25 +255,18 @@ int agent_breaker_step(const struct sample *sample)
 void agent_shedding_finding(const struct sample *sample, struct texts *texts,
                             struct finding *finding)
 {
-    static const struct {
-        enum sample_field field;
-        const char *key;
-    } FIGURES[] = {
-        {SAMPLE_AGENT_RESERVED_BYTES, "agent_reserved_bytes"},
-        {SAMPLE_AGENT_RESIDENT_BYTES, "agent_resident_bytes"},
-        {SAMPLE_AGENT_JMETHOD_ID_BYTES, "agent_jmethod_id_bytes"},
-    };
     int step = agent_breaker_step(sample);
-    int64_t resident = 0, ids = 0, value;
-    sample_get(sample, SAMPLE_AGENT_RESIDENT_BYTES, &resident);
-    sample_get(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &ids);
+    int64_t resident = sample_value(sample, SAMPLE_AGENT_RESIDENT_BYTES),
+            ids = sample_value(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES);
     *finding = finding_begin(texts, FINDING_AGENT_SHEDDING);
     finding_title(finding, "%s: it holds %s, the JVM %s of jmethodIDs for it",
-                  BREAKER[step].sentence, units_bytes(resident).text, units_bytes(ids).text);
+                  BREAKER[step].sentence, units_bytes(MAX(resident, 0)).text,
+                  units_bytes(MAX(ids, 0)).text);
     finding_add_text(finding, "step", BREAKER[step].name);
-    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        if (sample_get(sample, FIGURES[i].field, &value))
-            finding_add_int(finding, FIGURES[i].key, value);
+    finding_add_known(finding, "agent_reserved_bytes",
+                      sample_value(sample, SAMPLE_AGENT_RESERVED_BYTES));
+    finding_add_known(finding, "agent_resident_bytes", resident);
+    finding_add_known(finding, "agent_jmethod_id_bytes", ids);
 }
 
 /* --- check ------------------------------------------------------------------------------------ */

@@ -53,7 +53,6 @@ void methods_keep(struct kept_methods *kept, const struct methods_event *event)
 static const char *const KEYS[SAMPLE_FIELD_COUNT] = {
 #define SAMPLE_FIELD(id, key, unit, source) [SAMPLE_##id] = key,
 #include "analyzers/model/sample_fields.def"
-#undef SAMPLE_FIELD
 };
 
 void sample_clear(struct sample *sample)
@@ -93,6 +92,18 @@ bool sample_get_nmt(const struct sample *sample, enum nmt_category category,
         return false;
     *amount = sample->nmt[category];
     return true;
+}
+
+int64_t sample_value(const struct sample *sample, enum sample_field field)
+{
+    return sample_has(sample, field) ? sample->value[field] : -1;
+}
+
+int64_t sample_committed(const struct sample *sample, enum nmt_category category)
+{
+    struct nmt_amount amount = {-1, -1};
+    sample_get_nmt(sample, category, &amount);
+    return amount.committed_bytes;
 }
 
 bool sample_has_nmt(const struct sample *sample)

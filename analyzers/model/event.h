@@ -27,7 +27,6 @@
 enum sample_field {
 #define SAMPLE_FIELD(id, key, unit, source) SAMPLE_##id,
 #include "analyzers/model/sample_fields.def"
-#undef SAMPLE_FIELD
     SAMPLE_FIELD_COUNT,
 };
 
@@ -57,6 +56,10 @@ void sample_set(struct sample *sample, enum sample_field field, int64_t value);
 bool sample_has(const struct sample *sample, enum sample_field field);
 /* False, and *value untouched, when missing. */
 bool sample_get(const struct sample *sample, enum sample_field field, int64_t *value);
+
+/* The same, -1 when missing; of a category what is committed. */
+int64_t sample_value(const struct sample *sample, enum sample_field field);
+int64_t sample_committed(const struct sample *sample, enum nmt_category category);
 
 void sample_set_nmt(struct sample *sample, enum nmt_category category, struct nmt_amount amount);
 bool sample_get_nmt(const struct sample *sample, enum nmt_category category,

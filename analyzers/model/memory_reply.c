@@ -76,18 +76,11 @@ const char *memory_reply_command(int jdk_major, bool nmt)
 /* "num_arena_births: 688." minus "num_arena_deaths: 60."; -1 where a JDK does not print them. */
 static int64_t live_arenas(struct span text)
 {
-    static const struct span KEYS[2] = {{"num_arena_births: ", 18}, {"num_arena_deaths: ", 18}};
-    int64_t value[2];
-    for (int i = 0; i < 2; i++) {
-        ptrdiff_t at = span_find(text, KEYS[i]);
-        if (at < 0)
-            return -1;
-        size_t from = (size_t)at + KEYS[i].len;
-        struct span number = span_skip(text, from);
-        if (!span_take_i64(&number, &value[i]))
-            return -1;
-    }
-    return value[0] > value[1] ? value[0] - value[1] : 0;
+    int64_t births, deaths;
+    if (!number_behind(text, SPAN_LITERAL("num_arena_births: "), &births) ||
+        !number_behind(text, SPAN_LITERAL("num_arena_deaths: "), &deaths))
+        return -1;
+    return births > deaths ? births - deaths : 0;
 }
 
 static void malformed(struct memory_reading *reading, struct span text)

@@ -18,7 +18,6 @@ static const struct {
 #define CALL_SITE_GROUP(id, key, where, patterns, category, responsible)                           \
     [CALL_SITES_##id] = {key, responsible, patterns, where, category},
 #include "analyzers/native/call_site_groups.def"
-#undef CALL_SITE_GROUP
 };
 
 /* Libraries of a JDK and of the C library: stacks through them name no owner. */
@@ -106,10 +105,7 @@ static struct span call_site_foreign_library(const struct nmt_site *site)
 {
     for (int i = 0; i < site->frame_count; i++) {
         struct span library = site->frames[i].library;
-        bool own = library.len == 0;
-        for (size_t k = 0; !own && k < sizeof own_libraries / sizeof own_libraries[0]; k++)
-            own = span_equals(library, own_libraries[k]);
-        if (!own)
+        if (library.len > 0 && span_row(library, span_equals, SPAN_TABLE(own_libraries)) < 0)
             return library;
     }
     return span_of("", 0);

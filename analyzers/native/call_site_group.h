@@ -18,7 +18,6 @@
 enum call_site_group {
 #define CALL_SITE_GROUP(id, key, where, patterns, category, responsible) CALL_SITES_##id,
 #include "analyzers/native/call_site_groups.def"
-#undef CALL_SITE_GROUP
     CALL_SITE_GROUP_COUNT,
 };
 

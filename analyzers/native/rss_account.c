@@ -11,7 +11,6 @@ static const struct {
 } kinds[RSS_KIND_COUNT] = {
 #define RSS_KIND(id, key, what) [RSS_##id] = {key, what},
 #include "analyzers/native/rss_kinds.def"
-#undef RSS_KIND
 };
 
 const char *rss_kind_key(enum rss_kind kind)

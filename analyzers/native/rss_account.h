@@ -30,7 +30,6 @@
 enum rss_kind {
 #define RSS_KIND(id, key, what) RSS_##id,
 #include "analyzers/native/rss_kinds.def"
-#undef RSS_KIND
     RSS_KIND_COUNT,
 };
 

@@ -20,10 +20,7 @@ static bool is_level(struct span text)
 {
     static const struct span levels[] = {SPAN_INIT("trace"), SPAN_INIT("debug"), SPAN_INIT("info"),
                                          SPAN_INIT("warning"), SPAN_INIT("error")};
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-        if (span_equals(text, levels[i]))
-            return true;
-    return false;
+    return span_row(text, span_equals, SPAN_TABLE(levels)) >= 0;
 }
 
 /* --- time ------------------------------------------------------------------------------------- */

@@ -40,7 +40,6 @@ enum hs_err_platform {
 enum hs_err_figure {
 #define HS_ERR_FIGURE(id) HS_ERR_##id,
 #include "analyzers/parse/hs_err_figures.def"
-#undef HS_ERR_FIGURE
     HS_ERR_FIGURE_COUNT,
 };
 

@@ -1,24 +1,5 @@
 #include "analyzers/parse/jcmd_reply.h"
 
-static const char *const kind_names[JCMD_REPLY_KIND_COUNT] = {
-    [JCMD_OK] = "ok",
-    [JCMD_EMPTY] = "empty",
-    [JCMD_NMT_OFF] = "nmt-off",
-    [JCMD_NMT_SHUT_DOWN] = "nmt-shut-down",
-    [JCMD_NO_BASELINE] = "no-baseline",
-    [JCMD_DETAIL_OFF] = "detail-off",
-    [JCMD_BASELINE_TAKEN] = "baseline-taken",
-    [JCMD_BAD_SCALE] = "bad-scale",
-    [JCMD_UNKNOWN_COMMAND] = "unknown-command",
-    [JCMD_UNKNOWN_ARGUMENT] = "unknown-argument",
-    [JCMD_EXCEPTION] = "exception",
-};
-
-const char *jcmd_reply_kind_name(enum jcmd_reply_kind kind)
-{
-    return (unsigned)kind < JCMD_REPLY_KIND_COUNT ? kind_names[kind] : "?";
-}
-
 /* What the first line of a refusal begins with, over all versions. */
 static const struct {
     struct span prefix;
@@ -75,10 +56,9 @@ struct jcmd_reply jcmd_reply_classify(struct span text)
         line = span_trim(line);
         if (line.len == 0)
             continue;
-        for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-            if (span_starts_with(line, refusals[i].prefix))
-                return (struct jcmd_reply){refusals[i].kind, line, rest};
-        }
+        int i = span_row(line, span_starts_with, SPAN_TABLE(refusals));
+        if (i >= 0)
+            return (struct jcmd_reply){refusals[i].kind, line, rest};
         if (is_exception_line(line))
             return (struct jcmd_reply){exception_kind(line), line, rest};
         return (struct jcmd_reply){JCMD_OK, span_of(line.ptr, 0), output};

@@ -37,9 +37,6 @@ struct jcmd_reply {
 
 struct jcmd_reply jcmd_reply_classify(struct span text);
 
-/* "nmt-off", for messages and tests; "?" outside the enum. */
-const char *jcmd_reply_kind_name(enum jcmd_reply_kind kind);
-
 /* The text after a leading "<pid>:" line, or the same text when there is none. */
 struct span jcmd_reply_skip_pid(struct span text);
 

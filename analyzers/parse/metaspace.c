@@ -2,18 +2,7 @@
 
 #include "analyzers/parse/jcmd_reply.h"
 
-static const char *const field_keys[METASPACE_FIELD_COUNT] = {
-#define METASPACE_FIELD(id, key) [METASPACE_##id] = key,
-#include "analyzers/parse/metaspace_fields.def"
-#undef METASPACE_FIELD
-};
-
 _Static_assert(METASPACE_FIELD_COUNT <= 32, "presence bits");
-
-const char *metaspace_field_key(enum metaspace_field field)
-{
-    return (unsigned)field < METASPACE_FIELD_COUNT ? field_keys[field] : "?";
-}
 
 bool metaspace_get(const struct metaspace *metaspace, enum metaspace_field field, int64_t *value)
 {

@@ -15,7 +15,6 @@
 enum metaspace_field {
 #define METASPACE_FIELD(id, key) METASPACE_##id,
 #include "analyzers/parse/metaspace_fields.def"
-#undef METASPACE_FIELD
     METASPACE_FIELD_COUNT,
 };
 
@@ -31,4 +30,3 @@ enum parse_result metaspace_parse(struct metaspace *metaspace, struct span text,
 
 /* False, and *value untouched, when missing. */
 bool metaspace_get(const struct metaspace *metaspace, enum metaspace_field field, int64_t *value);
-const char *metaspace_field_key(enum metaspace_field field);

@@ -8,23 +8,12 @@ struct scan {
     int64_t unit_bytes;
 };
 
-static const char *const field_keys[NMT_ROW_FIELD_COUNT] = {
-#define NMT_ROW_FIELD(id, key) [NMT_ROW_##id] = key,
-#include "analyzers/parse/nmt_row_fields.def"
-#undef NMT_ROW_FIELD
-};
-
 _Static_assert(NMT_ROW_FIELD_COUNT <= 64, "presence bits");
 #define METADATA_TO_CLASS_SPACE                                                                    \
     (NMT_ROW_CLASS_SPACE_RESERVED_BYTES - NMT_ROW_METADATA_RESERVED_BYTES)
 _Static_assert(NMT_ROW_CLASS_SPACE_WASTE_BYTES - NMT_ROW_METADATA_WASTE_BYTES ==
                    METADATA_TO_CLASS_SPACE,
                "both sections list the same fields in the same order");
-
-const char *nmt_row_field_key(enum nmt_row_field field)
-{
-    return (unsigned)field < NMT_ROW_FIELD_COUNT ? field_keys[field] : "?";
-}
 
 bool nmt_row_has(const struct nmt_row *row, enum nmt_row_field field)
 {
@@ -308,7 +297,6 @@ static const struct {
 } CATEGORIES[NMT_CATEGORY_COUNT] = {
 #define NMT_CATEGORY(id, text) [NMT_##id] = {text, sizeof text - 1},
 #include "analyzers/parse/nmt_categories.def"
-#undef NMT_CATEGORY
 };
 
 const char *nmt_category_name(enum nmt_category category)

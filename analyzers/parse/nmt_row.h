@@ -19,7 +19,6 @@
 enum nmt_category {
 #define NMT_CATEGORY(id, name) NMT_##id,
 #include "analyzers/parse/nmt_categories.def"
-#undef NMT_CATEGORY
     NMT_CATEGORY_COUNT,
     NMT_NOT_IN_TABLE = NMT_CATEGORY_COUNT, /* a category that this program does not know */
 };
@@ -32,7 +31,6 @@ enum nmt_category nmt_category_from_name(struct span name);
 enum nmt_row_field {
 #define NMT_ROW_FIELD(id, key) NMT_ROW_##id,
 #include "analyzers/parse/nmt_row_fields.def"
-#undef NMT_ROW_FIELD
     NMT_ROW_FIELD_COUNT,
 };
 
@@ -47,7 +45,6 @@ struct nmt_row {
 bool nmt_row_has(const struct nmt_row *row, enum nmt_row_field field);
 /* False, and *value untouched, when missing. */
 bool nmt_row_get(const struct nmt_row *row, enum nmt_row_field field, int64_t *value);
-const char *nmt_row_field_key(enum nmt_row_field field);
 
 /* Under which heading of the Class category a line stands. */
 enum nmt_section { NMT_SECTION_NONE, NMT_SECTION_METADATA, NMT_SECTION_CLASS_SPACE };

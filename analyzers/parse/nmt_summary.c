@@ -2,14 +2,6 @@
 
 #include <stdio.h>
 
-const struct nmt_row *nmt_summary_row(const struct nmt_summary *summary, enum nmt_category category)
-{
-    for (int i = 0; i < summary->row_count; i++)
-        if (summary->rows[i].category == category)
-            return &summary->rows[i];
-    return NULL;
-}
-
 struct reader {
     struct nmt_summary *summary;
     struct nmt_row *row;    /* whose lines are being read; NULL between blocks */

@@ -54,10 +54,6 @@ bool nmt_summary_read(struct nmt_summary *summary, struct span text, struct nmt_
 bool nmt_is_total(struct span line);
 bool nmt_is_category(struct span line);
 
-/* NULL when the category was not printed. */
-const struct nmt_row *nmt_summary_row(const struct nmt_summary *summary,
-                                      enum nmt_category category);
-
 /*
  * Does the sum of the categories equal the total?
  *

@@ -232,18 +232,10 @@ static void read_option(struct jvm_options *options, struct span option)
         options->attach_disabled = false;
     } else if (span_take(&option, SPAN_LITERAL("-XX:NativeMemoryTracking="))) {
         options->nmt = NMT_LEVEL_OTHER;
-        for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-            if (span_equals(option, levels[i].name))
-                options->nmt = levels[i].level;
+        int at = span_row(option, span_equals, SPAN_TABLE(levels));
+        if (at >= 0)
+            options->nmt = levels[at].level;
     }
-}
-
-static bool is_one_of(struct span text, const struct span *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (span_equals(text, words[i]))
-            return true;
-    return false;
 }
 
 /* Options of the launcher whose value is the next piece. */
@@ -266,14 +258,14 @@ static bool takes_next_piece(struct span option)
         SPAN_INIT("--illegal-native-access"),
         SPAN_INIT("--source"),
     };
-    return is_one_of(option, names, sizeof names / sizeof names[0]);
+    return span_row(option, span_equals, SPAN_TABLE(names)) >= 0;
 }
 
 /* The next piece is the program. */
 static bool announces_main(struct span option)
 {
     static const struct span names[] = {SPAN_INIT("-jar"), SPAN_INIT("-m"), SPAN_INIT("--module")};
-    return is_one_of(option, names, sizeof names / sizeof names[0]);
+    return span_row(option, span_equals, SPAN_TABLE(names)) >= 0;
 }
 
 static bool is_java(struct span piece)

@@ -11,7 +11,6 @@
 static const char *const keys[TEXT_KIND_COUNT] = {
 #define TEXT_KIND(id, key, what) [TEXT_##id] = key,
 #include "analyzers/parse/text_kinds.def"
-#undef TEXT_KIND
 };
 
 const char *text_kind_key(enum text_kind kind)

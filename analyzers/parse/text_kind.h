@@ -20,7 +20,6 @@
 enum text_kind {
 #define TEXT_KIND(id, key, what) TEXT_##id,
 #include "analyzers/parse/text_kinds.def"
-#undef TEXT_KIND
     TEXT_KIND_COUNT,
 };
 

@@ -11,39 +11,20 @@ static const enum nmt_category class_categories[] = {
 
 const char *plan_basis_name(enum plan_basis basis)
 {
-    switch (basis) {
-    case PLAN_BASIS_GROWTH:
-        return "growth";
-    case PLAN_BASIS_MEAN:
-        return "mean";
-    case PLAN_BASIS_FORMULA:
-        break;
-    }
-    return "formula";
-}
-
-static int64_t value_of(const struct sample *sample, enum sample_field field)
-{
-    int64_t value = -1;
-    sample_get(sample, field, &value);
-    return value;
-}
-
-static int64_t committed(const struct sample *sample, enum nmt_category category)
-{
-    struct nmt_amount amount = {-1, -1};
-    sample_get_nmt(sample, category, &amount);
-    return amount.committed_bytes;
+    static const char *const names[] = {[PLAN_BASIS_GROWTH] = "growth",
+                                        [PLAN_BASIS_MEAN] = "mean",
+                                        [PLAN_BASIS_FORMULA] = "formula"};
+    return names[basis];
 }
 
 /* -1 when the sample has no NMT summary. A category that a JDK does not print holds nothing. */
 static int64_t class_memory(const struct sample *sample)
 {
     int64_t sum = 0;
-    if (committed(sample, NMT_CLASS) < 0)
+    if (sample_committed(sample, NMT_CLASS) < 0)
         return -1;
     for (unsigned i = 0; i < CLASS_CATEGORIES; i++) {
-        int64_t bytes = committed(sample, class_categories[i]);
+        int64_t bytes = sample_committed(sample, class_categories[i]);
         sum += bytes > 0 ? bytes : 0;
     }
     return sum;
@@ -51,8 +32,8 @@ static int64_t class_memory(const struct sample *sample)
 
 int64_t plan_classes_alive(const struct sample *sample)
 {
-    int64_t loaded = value_of(sample, SAMPLE_CLASSES_LOADED);
-    int64_t unloaded = value_of(sample, SAMPLE_CLASSES_UNLOADED);
+    int64_t loaded = sample_value(sample, SAMPLE_CLASSES_LOADED);
+    int64_t unloaded = sample_value(sample, SAMPLE_CLASSES_UNLOADED);
     if (loaded < 0)
         return -1;
     return loaded - (unloaded > 0 ? unloaded : 0);
@@ -61,10 +42,11 @@ int64_t plan_classes_alive(const struct sample *sample)
 /* A class loader has an arena in Metaspace, and one in class space where there is such a thing. */
 static int64_t loaders_of(const struct plan_sample *at)
 {
-    int64_t loaders = value_of(&at->sample, SAMPLE_LOADERS);
+    int64_t loaders = sample_value(&at->sample, SAMPLE_LOADERS);
     if (at->arenas < 0)
         return loaders;
-    return value_of(&at->sample, SAMPLE_CLASS_SPACE_USED_BYTES) > 0 ? at->arenas / 2 : at->arenas;
+    return sample_value(&at->sample, SAMPLE_CLASS_SPACE_USED_BYTES) > 0 ? at->arenas / 2
+                                                                        : at->arenas;
 }
 
 void plan_measured_none(struct plan_measured *measured)
@@ -102,22 +84,22 @@ static void take_level(struct plan_measured *out, const struct plan_sample *at)
     const struct sample *sample = &at->sample;
     struct nmt_amount heap = {-1, -1};
     out->classes = plan_classes_alive(sample);
-    out->loaded = value_of(sample, SAMPLE_CLASSES_LOADED);
-    out->unloaded = value_of(sample, SAMPLE_CLASSES_UNLOADED);
-    out->threads = value_of(sample, SAMPLE_THREADS);
+    out->loaded = sample_value(sample, SAMPLE_CLASSES_LOADED);
+    out->unloaded = sample_value(sample, SAMPLE_CLASSES_UNLOADED);
+    out->threads = sample_value(sample, SAMPLE_THREADS);
     out->loaders = loaders_of(at);
     if (out->classes >= 0 && out->loaders > out->classes)
         out->loaders = out->classes;
-    out->rss_bytes = value_of(sample, SAMPLE_RSS_BYTES);
-    out->nmt_bytes = value_of(sample, SAMPLE_NMT_COMMITTED_BYTES);
-    out->metaspace_max_bytes = value_of(sample, SAMPLE_METASPACE_MAX_BYTES);
+    out->rss_bytes = sample_value(sample, SAMPLE_RSS_BYTES);
+    out->nmt_bytes = sample_value(sample, SAMPLE_NMT_COMMITTED_BYTES);
+    out->metaspace_max_bytes = sample_value(sample, SAMPLE_METASPACE_MAX_BYTES);
     sample_get_nmt(sample, NMT_JAVA_HEAP, &heap);
     out->heap_bytes = heap.reserved_bytes;
     out->class_bytes = class_memory(sample);
-    out->metaspace_bytes = value_of(sample, SAMPLE_METASPACE_COMMITTED_BYTES);
-    out->code_bytes = committed(sample, NMT_CODE);
-    out->gc_bytes = committed(sample, NMT_GC);
-    out->thread_bytes = committed(sample, NMT_THREAD);
+    out->metaspace_bytes = sample_value(sample, SAMPLE_METASPACE_COMMITTED_BYTES);
+    out->code_bytes = sample_committed(sample, NMT_CODE);
+    out->gc_bytes = sample_committed(sample, NMT_GC);
+    out->thread_bytes = sample_committed(sample, NMT_THREAD);
     if (out->nmt_bytes < 0 || out->class_bytes < 0 || heap.committed_bytes < 0)
         return;
     int64_t rest = out->nmt_bytes - out->class_bytes - heap.committed_bytes;
@@ -139,7 +121,7 @@ static void take_growth(struct plan_measured *out, const struct plan_sample *fir
     out->basis = PLAN_BASIS_GROWTH;
     out->basis_classes = classes;
     out->bytes_per_class = (double)(after - before) / (double)classes;
-    int64_t then = value_of(first, SAMPLE_METASPACE_COMMITTED_BYTES);
+    int64_t then = sample_value(first, SAMPLE_METASPACE_COMMITTED_BYTES);
     if (then >= 0 && out->metaspace_bytes >= then)
         out->metaspace_per_class = (double)(out->metaspace_bytes - then) / (double)classes;
     int64_t loaders = loaders_of(first_kept);
@@ -162,10 +144,10 @@ static void take_mean(struct plan_measured *out, const struct plan_sample *last)
 void plan_measure_rates(struct plan_measured *measured, const struct plan_sample *first,
                         const struct plan_sample *last, double span_s)
 {
-    int64_t loaded = value_of(&first->sample, SAMPLE_CLASSES_LOADED);
-    int64_t unloaded = value_of(&first->sample, SAMPLE_CLASSES_UNLOADED);
-    int64_t loaded_now = value_of(&last->sample, SAMPLE_CLASSES_LOADED);
-    int64_t unloaded_now = value_of(&last->sample, SAMPLE_CLASSES_UNLOADED);
+    int64_t loaded = sample_value(&first->sample, SAMPLE_CLASSES_LOADED);
+    int64_t unloaded = sample_value(&first->sample, SAMPLE_CLASSES_UNLOADED);
+    int64_t loaded_now = sample_value(&last->sample, SAMPLE_CLASSES_LOADED);
+    int64_t unloaded_now = sample_value(&last->sample, SAMPLE_CLASSES_UNLOADED);
     measured->loads_per_s = loaded >= 0 && loaded_now >= loaded && span_s > 0.0
                                 ? (double)(loaded_now - loaded) / span_s
                                 : -1.0;

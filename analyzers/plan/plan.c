@@ -4,6 +4,7 @@
 #include "analyzers/parse/span.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <math.h>
 
@@ -316,6 +317,16 @@ static void look_ahead(struct plan *plan)
     }
 }
 
+__attribute__((format(printf, 2, 3))) static void caution(struct plan *plan, const char *format,
+                                                          ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(plan->reason, sizeof plan->reason, format, values);
+    va_end(values);
+    plan->verdict = SUITABILITY_CAUTION;
+}
+
 static void judge(struct plan *plan)
 {
     const struct plan_input *input = &plan->input;
@@ -346,30 +357,20 @@ static void judge(struct plan *plan)
     memcpy(plan->costs_reason, verdict.costs_reason, sizeof verdict.costs_reason);
     if (plan->verdict != SUITABILITY_APPROPRIATE)
         return;
-    if (growth > 0.0) {
-        plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason,
-                 "%s of classes are loaded and never unloaded: that has to end", who);
-    } else if (!plan->measured.judged && plan->measured.growth_sentence[0] != '\0' &&
-               plan->measured.basis == PLAN_BASIS_GROWTH) {
-        plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason,
-                 "classes came to its end, and whether that ends is not known: %s",
-                 plan->measured.growth_sentence);
-    } else if (plan->measured.judged && plan->measured.growing) {
-        plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason, "it grows already: %s",
-                 plan->measured.growth_sentence);
-    } else if (!plan->sizing.fits) {
-        plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason, "%s in all are expected, and the limit is %s",
-                 units_bytes(plan->sizing.total_bytes).text,
-                 units_bytes(plan->sizing.limit_bytes).text);
-    } else if (plan->have_limit_time && plan->limit_s < plan_input_get(input, PLAN_HORIZON)) {
-        plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason,
-                 "the container's limit is reached before the end of the plan");
-    }
+    const char *sentence = plan->measured.growth_sentence;
+    if (growth > 0.0)
+        caution(plan, "%s of classes are loaded and never unloaded: that has to end", who);
+    else if (!plan->measured.judged && sentence[0] != '\0' &&
+             plan->measured.basis == PLAN_BASIS_GROWTH)
+        caution(plan, "classes came to its end, and whether that ends is not known: %s", sentence);
+    else if (plan->measured.judged && plan->measured.growing)
+        caution(plan, "it grows already: %s", sentence);
+    else if (!plan->sizing.fits)
+        caution(plan, "%s in all are expected, and the limit is %s",
+                units_bytes(plan->sizing.total_bytes).text,
+                units_bytes(plan->sizing.limit_bytes).text);
+    else if (plan->have_limit_time && plan->limit_s < plan_input_get(input, PLAN_HORIZON))
+        caution(plan, "the container's limit is reached before the end of the plan");
 }
 
 void plan_make(struct plan *plan, const struct plan_input *input,

@@ -1,6 +1,7 @@
 #include "analyzers/plan/plan_input.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 /* More within the horizon is a slip of the pen; up to here every sum fits into 64 bits. */
@@ -10,7 +11,6 @@ static const struct plan_number_row number_rows[PLAN_NUMBER_COUNT] = {
 #define PLAN_INPUT(id, option, kind, initial, least, most, value, help)                            \
     [PLAN_##id] = {option, PLAN_KIND_##kind, initial, least, most, value, help},
 #include "analyzers/plan/plan_inputs.def"
-#undef PLAN_INPUT
 };
 
 static const char *const gc_names[] = {
@@ -57,40 +57,36 @@ double plan_input_grown(const struct plan_input *input)
     return round(plan_input_get(input, PLAN_GROWTH) * plan_input_get(input, PLAN_HORIZON));
 }
 
+__attribute__((format(printf, 3, 4))) static bool refuse(char *error, size_t size,
+                                                         const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(error, size, format, values);
+    va_end(values);
+    return false;
+}
+
 bool plan_input_check(const struct plan_input *input, char *error, size_t size)
 {
     for (int i = 0; i < PLAN_NUMBER_COUNT; i++) {
         const struct plan_number_row *row = &number_rows[i];
         double number = input->slot[i].number;
-        if (!input->slot[i].given)
-            continue;
-        if (!(number >= row->least && number <= row->most)) {
-            snprintf(error, size, "--%s: a number from %.15g to %.15g is needed", row->option,
-                     row->least, row->most);
-            return false;
-        }
-        if (row->kind == PLAN_KIND_COUNT && number != floor(number)) {
-            snprintf(error, size, "--%s: a whole number is needed", row->option);
-            return false;
-        }
+        if (input->slot[i].given && !(number >= row->least && number <= row->most))
+            return refuse(error, size, "--%s: a number from %.15g to %.15g is needed", row->option,
+                          row->least, row->most);
+        if (input->slot[i].given && row->kind == PLAN_KIND_COUNT && number != floor(number))
+            return refuse(error, size, "--%s: a whole number is needed", row->option);
     }
-    if (!plan_input_known(input, PLAN_CLASSES)) {
-        snprintf(error, size, "--classes N is needed, or --from");
-        return false;
-    }
+    if (!plan_input_known(input, PLAN_CLASSES))
+        return refuse(error, size, "--classes N is needed, or --from");
     if (input->slot[PLAN_LOADERS].given &&
-        plan_input_get(input, PLAN_LOADERS) > plan_input_get(input, PLAN_CLASSES)) {
-        snprintf(error, size, "--loaders: more loaders than classes");
-        return false;
-    }
-    if (plan_input_churned(input) + plan_input_grown(input) > LOADS_MOST) {
-        snprintf(error, size, "--churn and --growth over that time: more than 10^10 classes");
-        return false;
-    }
-    if (input->jdk_major < 8 || input->jdk_major > 99) {
-        snprintf(error, size, "--jdk: 8 or later is needed");
-        return false;
-    }
+        plan_input_get(input, PLAN_LOADERS) > plan_input_get(input, PLAN_CLASSES))
+        return refuse(error, size, "--loaders: more loaders than classes");
+    if (plan_input_churned(input) + plan_input_grown(input) > LOADS_MOST)
+        return refuse(error, size, "--churn and --growth over that time: more than 10^10 classes");
+    if (input->jdk_major < 8 || input->jdk_major > 99)
+        return refuse(error, size, "--jdk: 8 or later is needed");
     return true;
 }
 
@@ -133,7 +129,6 @@ static const struct plan_component_row component_rows[PLAN_COMPONENT_COUNT] = {
 #define PLAN_COMPONENT(id, key, title, names, ordinary, churn, documented, expected)               \
     [PLAN_PART_##id] = {key, title, names, RANGE_OF(ordinary), RANGE_OF(churn)},
 #include "analyzers/plan/plan.def"
-#undef PLAN_COMPONENT
 };
 
 static const struct plan_range sums[PLAN_SUM_COUNT][SUITABILITY_LOAD_COUNT] = {
@@ -198,7 +193,6 @@ void plan_component_formulas(enum plan_component component, const struct plan_in
         here = (expected_bytes);                                                                   \
         break;
 #include "analyzers/plan/plan.def"
-#undef PLAN_COMPONENT
     case PLAN_COMPONENT_COUNT:
         break;
     }

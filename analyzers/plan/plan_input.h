@@ -13,7 +13,6 @@
 enum plan_number {
 #define PLAN_INPUT(id, option, kind, initial, least, most, value, help) PLAN_##id,
 #include "analyzers/plan/plan_inputs.def"
-#undef PLAN_INPUT
     PLAN_NUMBER_COUNT,
 };
 
@@ -81,7 +80,6 @@ bool plan_gc_from_name(const char *name, enum plan_gc *gc);
 enum plan_component {
 #define PLAN_COMPONENT(id, key, title, names, ordinary, churn, documented, expected) PLAN_PART_##id,
 #include "analyzers/plan/plan.def"
-#undef PLAN_COMPONENT
     PLAN_COMPONENT_COUNT,
 };
 

@@ -10,15 +10,10 @@
 
 const char *suitability_name(enum suitability suitability)
 {
-    switch (suitability) {
-    case SUITABILITY_CAUTION:
-        return "CAUTION";
-    case SUITABILITY_NOT_APPROPRIATE:
-        return "NOT APPROPRIATE";
-    case SUITABILITY_APPROPRIATE:
-        break;
-    }
-    return "APPROPRIATE";
+    static const char *const names[] = {[SUITABILITY_APPROPRIATE] = "APPROPRIATE",
+                                        [SUITABILITY_CAUTION] = "CAUTION",
+                                        [SUITABILITY_NOT_APPROPRIATE] = "NOT APPROPRIATE"};
+    return names[suitability];
 }
 
 void suitability_take_level(struct suitability_facts *facts, const struct level *levels, int count,
@@ -122,56 +117,45 @@ void suitability_judge(const struct suitability_facts *facts, struct suitability
         snprintf(reason, size,
                  "classes are generated without end (%.120s): fix the application first",
                  facts->explosion);
-        return;
-    }
-    if (facts->loader_leak) {
+    } else if (facts->loader_leak) {
         snprintf(reason, size, "class loaders leak: classes are never unloaded");
-        return;
-    }
-    if (facts->counted && (loaded >= SUITABILITY_EXTREME_CLASSES ||
-                           by_count(loaded - facts->unloaded) == SUITABILITY_NOT_APPROPRIATE)) {
+    } else if (facts->counted &&
+               (loaded >= SUITABILITY_EXTREME_CLASSES ||
+                by_count(loaded - facts->unloaded) == SUITABILITY_NOT_APPROPRIATE)) {
         too_many(facts, verdict);
-        return;
-    }
-    if (facts->level != NULL) {
+    } else if (facts->level != NULL) {
         snprintf(reason, size, "%.160s: find what holds it first", facts->level);
-        verdict->suitability =
-            facts->level_excludes ? SUITABILITY_NOT_APPROPRIATE : SUITABILITY_CAUTION;
-        return;
-    }
-    verdict->suitability = SUITABILITY_CAUTION;
-    if (facts->churn != NULL) {
+        if (!facts->level_excludes)
+            verdict->suitability = SUITABILITY_CAUTION;
+    } else if (facts->churn != NULL) {
+        verdict->suitability = SUITABILITY_CAUTION;
         snprintf(
             reason, size,
             "classes of %.120s come and go: on JDK 8 to 25 half of their jmethodIDs is never freed",
             facts->churn);
-        return;
-    }
-    if (facts->loading_per_s >= SUITABILITY_LOADING_PER_S) {
+    } else if (facts->loading_per_s >= SUITABILITY_LOADING_PER_S) {
+        verdict->suitability = SUITABILITY_CAUTION;
         snprintf(reason, size,
                  "%.1f classes/s were loaded between the two measurements: too short to decide "
                  "whether it ends",
                  facts->loading_per_s);
-        return;
-    }
-    if (!facts->counted) {
+    } else if (!facts->counted) {
+        verdict->suitability = SUITABILITY_CAUTION;
         snprintf(reason, size, "the number of classes is not known from what was given");
-        return;
-    }
-    verdict->suitability = by_count(loaded);
-    if (verdict->suitability == SUITABILITY_NOT_APPROPRIATE) {
+    } else if ((verdict->suitability = by_count(loaded)) == SUITABILITY_NOT_APPROPRIATE) {
         too_many(facts, verdict);
-        return;
+    } else {
+        if (loaded > SUITABILITY_ORDINARY_CLASSES)
+            snprintf(reason, size,
+                     "%s classes in all: jmethodIDs for all would be %s; watch that Internal "
+                     "converges",
+                     units_count(loaded).text, megabytes(ids_mb(facts)).text);
+        else
+            snprintf(reason, size,
+                     "%s classes loaded, %s unloaded, none generated without end: jmethodIDs for "
+                     "all would be %s",
+                     units_count(loaded).text, units_count(facts->unloaded).text,
+                     megabytes(ids_mb(facts)).text);
+        compare_costs(facts, verdict);
     }
-    if (loaded > SUITABILITY_ORDINARY_CLASSES)
-        snprintf(reason, size,
-                 "%s classes in all: jmethodIDs for all would be %s; watch that Internal converges",
-                 units_count(loaded).text, megabytes(ids_mb(facts)).text);
-    else
-        snprintf(reason, size,
-                 "%s classes loaded, %s unloaded, none generated without end: jmethodIDs for all "
-                 "would be %s",
-                 units_count(loaded).text, units_count(facts->unloaded).text,
-                 megabytes(ids_mb(facts)).text);
-    compare_costs(facts, verdict);
 }

@@ -22,18 +22,6 @@ struct blocks {
     double y[BLOCKS_MAX];
 };
 
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* The points of the window in at most `wanted` blocks of equal time; empty ones are left out. */
 static void cut(const struct points *points, int first, int last, int wanted, struct blocks *blocks)
 {
@@ -50,7 +38,7 @@ static void cut(const struct points *points, int first, int last, int wanted, st
             ms += (double)points->at[i++].ms;
         }
         blocks->x[blocks->count] = ms / n;
-        blocks->y[blocks->count++] = median(values, n);
+        blocks->y[blocks->count++] = trend_median(values, n);
     }
 }
 
@@ -309,7 +297,6 @@ static const struct {
 } rows[] = {
 #define SOAK_SERIES(id, key, title, unit, role) {key, title, SOAK_UNIT_##unit, SOAK_ROLE_##role},
 #include "analyzers/soak/soak_series.def"
-#undef SOAK_SERIES
 };
 
 static enum nmt_category category_of(enum soak_series series)

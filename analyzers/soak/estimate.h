@@ -32,7 +32,6 @@
 enum soak_series {
 #define SOAK_SERIES(id, key, title, unit, role) SOAK_##id,
 #include "analyzers/soak/soak_series.def"
-#undef SOAK_SERIES
     SOAK_FIRST_CATEGORY,
     SOAK_SERIES_COUNT = SOAK_FIRST_CATEGORY + NMT_CATEGORY_COUNT,
 };

@@ -15,7 +15,6 @@
 static const char *const WORDS[REMOVED_COUNT] = {
 #define REMOVED(id, words) [REMOVED_##id] = words,
 #include "analyzers/text/removed.def"
-#undef REMOVED
 };
 
 void clean_text_words(const struct clean_text *clean, char *words, size_t size)
@@ -274,17 +273,11 @@ static bool is_mark(struct span text)
         SPAN_INIT("{quote}"),
     };
     text = span_trim(text);
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (span_starts_with(text, starts[i]) && is_language(span_skip(text, starts[i].len)))
-            return true;
-    }
-    if (is_table_rule(text))
+    if (span_row(text, span_starts_with, SPAN_TABLE(starts)) >= 0 &&
+        is_language(span_skip(text, starts[0].len)))
         return true;
-    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
-        if (span_equals(text, wholes[i]))
-            return true;
-    }
-    return span_starts_with(text, SPAN_LITERAL("{code:")) && text.len < 40;
+    return is_table_rule(text) || span_row(text, span_equals, SPAN_TABLE(wholes)) >= 0 ||
+           (span_starts_with(text, SPAN_LITERAL("{code:")) && text.len < 40);
 }
 
 /* "reserved=1KB)```": the fence was closed behind the last row. */
@@ -516,13 +509,10 @@ static bool has_row_numbers(struct span text)
         SPAN_INIT("reserved"), SPAN_INIT("committed"), SPAN_INIT("malloc="),
         SPAN_INIT("malloc:"),  SPAN_INIT("arena="),    SPAN_INIT("waste"),
         SPAN_INIT("used"),     SPAN_INIT("free"),      SPAN_INIT("overhead")};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (span_find(text, marks[i]) >= 0)
-            return true;
-    }
     struct span rest = span_trim(text);
     int64_t number;
-    return (span_take_unsigned(&rest, &number) && rest.len > 8 && rest.ptr[0] == ':' &&
+    return span_row(text, span_contains, SPAN_TABLE(marks)) >= 0 ||
+           (span_take_unsigned(&rest, &number) && rest.len > 8 && rest.ptr[0] == ':' &&
             rest.ptr[1] == ' ') ||
            span_starts_with(rest, SPAN_LITERAL("Total "));
 }
@@ -567,11 +557,7 @@ static bool ends_with_unit(struct span text, size_t i)
     static const struct span units[] = {SPAN_INIT("KB"),  SPAN_INIT("MB"),     SPAN_INIT("GB"),
                                         SPAN_INIT("%"),   SPAN_INIT(" KB"),    SPAN_INIT(" MB"),
                                         SPAN_INIT(" GB"), SPAN_INIT(" bytes"), SPAN_INIT("K ")};
-    for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
-        if (span_starts_with(rest, units[k]))
-            return true;
-    }
-    return false;
+    return span_row(rest, span_starts_with, SPAN_TABLE(units)) >= 0;
 }
 
 /* "1.5 MB" and "0.500%" have a point that stays: groups by points are numbers in front of a unit

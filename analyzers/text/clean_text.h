@@ -25,7 +25,6 @@
 enum removed {
 #define REMOVED(id, words) REMOVED_##id,
 #include "analyzers/text/removed.def"
-#undef REMOVED
     REMOVED_COUNT,
 };
 

@@ -21,11 +21,6 @@ static bool is_blank(struct span text)
     return span_trim(text).len == 0;
 }
 
-static char at(struct span text, size_t i)
-{
-    return i < text.len ? text.ptr[i] : '\0';
-}
-
 static size_t skip_blanks(struct span text, size_t i)
 {
     while (at(text, i) == ' ' || at(text, i) == '\t')
@@ -42,11 +37,6 @@ static size_t with_blank(struct span text, size_t i)
 static bool has(struct span text, const char *words)
 {
     return span_find(text, span_from_cstr(words)) >= 0;
-}
-
-static struct span from(struct span text, size_t i)
-{
-    return i < text.len ? span_of(text.ptr + i, text.len - i) : span_of(text.ptr, 0);
 }
 
 /* --- quotes, comments, bars ------------------------------------------------------------------- */
@@ -106,11 +96,8 @@ static size_t bullet(struct span text)
         return i + 2;
     static const struct span dots[] = {SPAN_INIT("\xe2\x80\xa2"), SPAN_INIT("\xc2\xb7"),
                                        SPAN_INIT("\xe2\x97\xa6"), SPAN_INIT("\xe2\x96\xaa")};
-    for (size_t k = 0; k < sizeof dots / sizeof *dots; k++) {
-        if (span_starts_with(from(text, i), dots[k]))
-            return with_blank(text, i + dots[k].len);
-    }
-    return 0;
+    int k = span_row(from(text, i), span_starts_with, SPAN_TABLE(dots));
+    return k < 0 ? 0 : with_blank(text, i + dots[k].len);
 }
 
 /* Lines as a list of JSON or a column of CSV has them: "words", */
@@ -183,11 +170,8 @@ static size_t zone_end(struct span text, size_t i)
     }
     static const struct span names[] = {SPAN_INIT(" UTC"), SPAN_INIT(" GMT"),  SPAN_INIT(" AM"),
                                         SPAN_INIT(" PM"),  SPAN_INIT(" CEST"), SPAN_INIT(" CET")};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (span_starts_with(from(text, i), names[k]))
-            return i + names[k].len;
-    }
-    return i;
+    int k = span_row(from(text, i), span_starts_with, SPAN_TABLE(names));
+    return k < 0 ? i : i + names[k].len;
 }
 
 /* "2024-05-01", "2024/05/01", "01.05.2024", "01-May-2024"; 0: none. */
@@ -542,12 +526,7 @@ static bool is_error_file_head(struct span text)
         SPAN_INIT("Problematic frame:"),
         SPAN_INIT("Out of Memory Error"),
     };
-    text = span_trim(text);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (span_starts_with(text, words[i]))
-            return true;
-    }
-    return false;
+    return span_row(span_trim(text), span_starts_with, SPAN_TABLE(words)) >= 0;
 }
 
 static bool may_go(const struct text_lines *lines, size_t first, size_t end,

@@ -38,3 +38,14 @@ bool wraps_take(struct text_lines *lines);
 bool json_take(struct text_lines *lines);
 /* The text begins with such a value. */
 bool json_holds_texts(struct span text);
+
+/* The byte there; behind the end '\0'. */
+static inline char at(struct span text, size_t i)
+{
+    return i < text.len ? text.ptr[i] : '\0';
+}
+/* What begins there; behind the end nothing. */
+static inline struct span from(struct span text, size_t i)
+{
+    return i < text.len ? span_skip(text, i) : span_of(text.ptr, 0);
+}

@@ -3,16 +3,6 @@
 
 #include <strings.h>
 
-static char at(struct span text, size_t i)
-{
-    return i < text.len ? text.ptr[i] : '\0';
-}
-
-static struct span from(struct span text, size_t i)
-{
-    return i < text.len ? span_of(text.ptr + i, text.len - i) : span_of(text.ptr, 0);
-}
-
 /* --- colours, blanks, entities ---------------------------------------------------------------- */
 
 /* "\x1b[31;1m", "\x1b]0;title\a": the bytes it takes; 0: none. */

@@ -32,7 +32,6 @@ static const struct {
 } states[VERDICT_STATE_COUNT] = {
 #define VERDICT_STATE(id, answer, meaning) [VERDICT_##id] = {#id, meaning},
 #include "analyzers/trend/verdict_states.def"
-#undef VERDICT_STATE
 };
 
 const char *verdict_state_name(enum verdict_state state)

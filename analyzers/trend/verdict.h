@@ -26,7 +26,6 @@
 enum verdict_state {
 #define VERDICT_STATE(id, answer, meaning) VERDICT_##id,
 #include "analyzers/trend/verdict_states.def"
-#undef VERDICT_STATE
     VERDICT_STATE_COUNT,
 };
 

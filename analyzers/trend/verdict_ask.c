@@ -272,12 +272,10 @@ static double from_life_h(const struct assessed *assessed)
 static void set_segment(const struct assessed *assessed, const struct window *window, double from_h)
 {
     struct verdict *out = assessed->out;
-    double reach = trend_line_reach(&window->line, 0.05);
+    double slope = window->line.slope, reach = trend_line_reach(&window->line, 0.05);
     out->from_ms = assessed->series->history.first_ms + rounded(from_h * WINDOW_HOUR_MS);
     out->have_slope = true;
-    out->slope_bytes_per_h.value = window->line.slope;
-    out->slope_bytes_per_h.low = window->line.slope - reach;
-    out->slope_bytes_per_h.high = window->line.slope + reach;
+    out->slope_bytes_per_h = (struct verdict_interval){slope, slope - reach, slope + reach};
 }
 
 static bool find_growth(struct assessed *assessed)
@@ -360,9 +358,8 @@ static bool find_seasonality(struct assessed *assessed)
     out->state = VERDICT_LINEAR;
     out->from_ms = history->last_ms - rounded(span_ms);
     out->have_slope = true;
-    out->slope_bytes_per_h.value = seasonality.slope;
-    out->slope_bytes_per_h.low = seasonality.slope_low;
-    out->slope_bytes_per_h.high = seasonality.slope_high;
+    out->slope_bytes_per_h =
+        (struct verdict_interval){seasonality.slope, seasonality.slope_low, seasonality.slope_high};
     return true;
 }
 
@@ -434,13 +431,17 @@ static bool is_sawtooth(const struct assessed *assessed)
     return false;
 }
 
+static const struct curve_parameters *plateau_of(const struct curve_fit *curve_fit)
+{
+    return &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
+                                                                     : CURVE_PLATEAU];
+}
+
 /* Over, and it brought something. */
 static bool has_started_up(const struct assessed *assessed)
 {
     const struct curve_fit *curve_fit = &assessed->life.curve_fit;
-    const struct curve_parameters *fit =
-        &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
-                                                                  : CURVE_PLATEAU];
+    const struct curve_parameters *fit = plateau_of(curve_fit);
     return (curve_fit->best == CURVE_PLATEAU_AND_LINE || is_plateau(curve_fit)) &&
            fit->b > assessed->floor && fit->c < curve_fit->span / 4;
 }
@@ -496,7 +497,6 @@ static enum verdict_answer answer_of(enum verdict_state state)
     static const enum verdict_answer answers[VERDICT_STATE_COUNT] = {
 #define VERDICT_STATE(id, answer, meaning) [VERDICT_##id] = VERDICT_##answer,
 #include "analyzers/trend/verdict_states.def"
-#undef VERDICT_STATE
     };
     return answers[state];
 }
@@ -504,10 +504,7 @@ static enum verdict_answer answer_of(enum verdict_state state)
 /* Where the series stood when start-up had ended; the first level when none can be seen. */
 static double baseline(const struct assessed *assessed)
 {
-    const struct curve_fit *curve_fit = &assessed->life.curve_fit;
-    const struct curve_parameters *fit =
-        &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
-                                                                  : CURVE_PLATEAU];
+    const struct curve_parameters *fit = plateau_of(&assessed->life.curve_fit);
     return has_started_up(assessed) ? fit->a + fit->b : assessed->life.y[0];
 }
 

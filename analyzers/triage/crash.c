@@ -21,7 +21,6 @@
 static const struct oom_cause_row ROWS[OOM_CAUSE_COUNT] = {
 #define OOM_CAUSE(id, key, what, fix, command) [OOM_CAUSE_##id] = {key, what, fix, command},
 #include "analyzers/triage/oom_causes.def"
-#undef OOM_CAUSE
 };
 
 const struct oom_cause_row *oom_cause_row(enum oom_cause cause)

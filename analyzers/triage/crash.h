@@ -13,7 +13,6 @@
 enum oom_cause {
 #define OOM_CAUSE(id, key, what, fix, command) OOM_CAUSE_##id,
 #include "analyzers/triage/oom_causes.def"
-#undef OOM_CAUSE
     OOM_CAUSE_COUNT,
 };
 

@@ -75,7 +75,6 @@ static const struct heap_suspect_row ROWS[HEAP_SUSPECT_COUNT] = {
 #define HEAP_SUSPECT(id, key, instances, patterns, what, advice)                                   \
     [HEAP_SUSPECT_##id] = {key, instances, patterns, what, advice},
 #include "analyzers/triage/heap_suspects.def"
-#undef HEAP_SUSPECT
 };
 
 const struct heap_suspect_row *heap_suspect_row(enum heap_suspect suspect)

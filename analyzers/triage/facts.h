@@ -31,7 +31,6 @@ enum heap_suspect {
     HEAP_SUSPECT_NONE,
 #define HEAP_SUSPECT(id, key, instances, patterns, what, advice) HEAP_SUSPECT_##id,
 #include "analyzers/triage/heap_suspects.def"
-#undef HEAP_SUSPECT
     HEAP_SUSPECT_COUNT,
 };
 

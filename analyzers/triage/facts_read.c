@@ -254,7 +254,7 @@ static int most_parts_first(const void *a, const void *b)
 {
     const struct facts_jvm *x = *(struct facts_jvm *const *)a;
     const struct facts_jvm *y = *(struct facts_jvm *const *)b;
-    return x->parts != y->parts ? y->parts - x->parts : x->pid < y->pid ? -1 : x->pid > y->pid;
+    return compare_numbers(y->parts, x->parts) ?: compare_numbers(x->pid, y->pid);
 }
 
 static void take_rows(struct facts_names *names, const struct census *census,
@@ -319,13 +319,10 @@ void facts_reader_destroy(struct facts_reader *reader)
 {
     for (int i = 0; i < reader->jvm_count; i++) {
         struct facts_jvm *jvm = reader->jvms[i];
-        if (jvm->stock != NULL)
-            census_destroy(jvm->stock);
+        census_destroy(jvm->stock);
         heap_census_destroy(jvm->heap);
-        if (jvm->flow != NULL)
-            census_destroy(jvm->flow);
-        if (jvm->late != NULL)
-            census_destroy(jvm->late);
+        census_destroy(jvm->flow);
+        census_destroy(jvm->late);
         free(jvm->ranges);
         free(jvm->summary);
         free(jvm);

@@ -46,11 +46,9 @@ static void put_all(struct jvm_facts *facts, const struct sample *sample)
 
 static void take_off(struct nmt_amount *amount, const struct nmt_row *row)
 {
-    int64_t before;
-    if (__builtin_sub_overflow(amount->committed_bytes, row->delta[NMT_ROW_COMMITTED_BYTES],
-                               &before))
-        before = INT64_MAX;
-    amount->committed_bytes = before;
+    int64_t delta = row->delta[NMT_ROW_COMMITTED_BYTES];
+    if (__builtin_sub_overflow(amount->committed_bytes, delta, &amount->committed_bytes))
+        amount->committed_bytes = INT64_MAX;
 }
 
 static void take_difference(struct jvm_facts *facts, const struct nmt_summary *summary)
@@ -606,26 +604,21 @@ static bool read_uptime(struct facts_jvm *jvm, const struct text_part *part,
     return true;
 }
 
-static bool counter(struct span text, struct span key, int64_t *value)
-{
-    struct span rest = span_behind(text, key);
-    return span_take_unsigned(&rest, value);
-}
-
 static bool read_perfcounter(struct facts_jvm *jvm, const struct text_part *part,
                              struct facts_input *input)
 {
     int64_t loaded, shared = 0, unloaded, shared_unloaded = 0, bytes;
-    if (counter(part->text, SPAN_LITERAL("\njava.cls.loadedClasses="), &loaded)) {
-        counter(part->text, SPAN_LITERAL("\njava.cls.sharedLoadedClasses="), &shared);
+    if (number_behind(part->text, SPAN_LITERAL("\njava.cls.loadedClasses="), &loaded)) {
+        number_behind(part->text, SPAN_LITERAL("\njava.cls.sharedLoadedClasses="), &shared);
         put(&jvm->facts, SAMPLE_CLASSES_LOADED, loaded + shared);
         input->used = true;
     }
-    if (counter(part->text, SPAN_LITERAL("\njava.cls.unloadedClasses="), &unloaded)) {
-        counter(part->text, SPAN_LITERAL("\njava.cls.sharedUnloadedClasses="), &shared_unloaded);
+    if (number_behind(part->text, SPAN_LITERAL("\njava.cls.unloadedClasses="), &unloaded)) {
+        number_behind(part->text, SPAN_LITERAL("\njava.cls.sharedUnloadedClasses="),
+                      &shared_unloaded);
         put(&jvm->facts, SAMPLE_CLASSES_UNLOADED, unloaded + shared_unloaded);
     }
-    if (counter(part->text, SPAN_LITERAL("\nsun.gc.metaspace.used="), &bytes))
+    if (number_behind(part->text, SPAN_LITERAL("\nsun.gc.metaspace.used="), &bytes))
         put(&jvm->facts, SAMPLE_METASPACE_USED_BYTES, bytes);
     if (!input->used)
         note(input, "no class counter is in it");
@@ -652,8 +645,7 @@ static void take_metaspace_line(struct jvm_facts *facts, struct span text)
             continue;
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             int64_t bytes;
-            struct span rest = span_behind(line, words[i].word);
-            if (whole_size_take(&rest, &bytes))
+            if (whole_size_behind(line, words[i].word, &bytes))
                 put(facts, words[i].field, bytes);
         }
         return;

@@ -141,15 +141,12 @@ static int place_of(enum finding_kind kind)
 static int culprit_first(const void *a, const void *b)
 {
     const struct finding *x = a, *y = b;
-    if (x->severity != y->severity)
-        return x->severity < y->severity ? 1 : -1;
-    if (x->kind != y->kind)
-        return place_of(x->kind) - place_of(y->kind);
-    const struct evidence *left = finding_evidence(x, "loads");
-    const struct evidence *right = finding_evidence(y, "loads");
-    if (left != NULL && right != NULL && left->number != right->number)
-        return left->number < right->number ? 1 : -1;
-    return strcmp(x->family, y->family);
+    const struct evidence *left = finding_evidence(x, "loads"),
+                          *right = finding_evidence(y, "loads");
+    return compare_numbers(y->severity, x->severity)
+               ?: compare_numbers(place_of(x->kind), place_of(y->kind))
+               ?: (left != NULL && right != NULL ? compare_numbers(right->number, left->number) : 0)
+               ?: strcmp(x->family, y->family);
 }
 
 void triage_insert(struct triage *triage, const struct finding *findings, int count)

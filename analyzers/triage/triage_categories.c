@@ -24,7 +24,6 @@ static const struct category_advice ROWS[NMT_CATEGORY_COUNT] = {
 #define CATEGORY(category, growth_mb, share, finding, meaning, causes, command, fix)               \
     [NMT_##category] = {(growth_mb)*MB, share, FINDING_##finding, meaning, causes, command, fix},
 #include "analyzers/judge/categories.def"
-#undef CATEGORY
 };
 
 /* NULL: a category that is not in the table. */

@@ -207,8 +207,6 @@ void triage_memory(const struct jvm_facts *facts, struct triage *out)
 
 /* --- agents ----------------------------------------------------------------------------------- */
 
-/* What agents cost: jmethodIDs they preallocate, results they keep. */
-
 /* Results of GetClassMethods are given back at once: what stands there is forgotten. */
 #define METHOD_ARRAYS_MIN_BYTES (64 * KB)
 /* More than arrays alone come to: where the compiler has inlined it, the ids themselves, too. */
@@ -228,27 +226,15 @@ void triage_memory(const struct jvm_facts *facts, struct triage *out)
 /* Ids worth reporting. */
 #define IDS_WARN_BYTES          (100 * MB)
 
-static int64_t value_or(const struct sample *sample, enum sample_field field)
-{
-    int64_t value;
-    return sample_get(sample, field, &value) ? value : -1;
-}
-
-static int64_t committed_or(const struct sample *sample, enum nmt_category category)
-{
-    struct nmt_amount amount;
-    return sample_get_nmt(sample, category, &amount) ? amount.committed_bytes : -1;
-}
-
 static struct explained_amounts amounts_of(const struct sample *sample)
 {
     return (struct explained_amounts){
-        .classes_loaded = value_or(sample, SAMPLE_CLASSES_LOADED),
-        .classes_unloaded = value_or(sample, SAMPLE_CLASSES_UNLOADED),
-        .loaders = value_or(sample, SAMPLE_LOADERS),
-        .internal_bytes = committed_or(sample, NMT_INTERNAL),
-        .class_bytes = committed_or(sample, NMT_CLASS),
-        .jni_bytes = committed_or(sample, NMT_JNI),
+        .classes_loaded = sample_value(sample, SAMPLE_CLASSES_LOADED),
+        .classes_unloaded = sample_value(sample, SAMPLE_CLASSES_UNLOADED),
+        .loaders = sample_value(sample, SAMPLE_LOADERS),
+        .internal_bytes = sample_committed(sample, NMT_INTERNAL),
+        .class_bytes = sample_committed(sample, NMT_CLASS),
+        .jni_bytes = sample_committed(sample, NMT_JNI),
     };
 }
 

@@ -37,7 +37,7 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
 {
     struct plan_input input;
     char error[160];
-    int64_t value = -1;
+    int64_t value;
     if (limit < 64 * MB || limit > INT64_C(16) << 40)
         return;
     struct plan *plan = calloc(1, sizeof *plan);
@@ -48,8 +48,7 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
         input.jdk_major = facts->identity.jdk_major;
         input.jdk_given = true;
     }
-    if (facts->have_sample)
-        sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &value);
+    value = facts->have_sample ? sample_value(&facts->sample, SAMPLE_CLASSES_LOADED) : -1;
     /* 15 000: of an application server, when they were not counted. */
     plan_input_set(&input, PLAN_CLASSES, value > 0 ? (double)value : 15000);
     value = facts->crash.have ? facts->crash.figure[HS_ERR_JAVA_THREADS] : facts->row.threads;
@@ -214,10 +213,10 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                       lines->thread[0] != '\0' ? "\"" : "");
     else if (cause == OOM_CAUSE_DIRECT && lines->direct_limit_bytes > 0)
         finding_title(finding, "direct buffers: %s of %s are used%s, %s more were refused",
-                      size_text(lines->direct_used_bytes > 0 ? lines->direct_used_bytes : 0).text,
+                      size_text(MAX(lines->direct_used_bytes, 0)).text,
                       size_text(lines->direct_limit_bytes).text,
                       lines->netty ? " by Netty's own counter" : "",
-                      size_text(lines->request_bytes > 0 ? lines->request_bytes : 0).text);
+                      size_text(MAX(lines->request_bytes, 0)).text);
     else if (cause == OOM_CAUSE_UNKNOWN && lines->request_bytes >= 0)
         finding_title(finding, "the system refused %" PRId64 " bytes of native memory",
                       lines->request_bytes);
@@ -273,7 +272,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
                  limit);
     else
         text_add(title, sizeof title,
-                 "the kernel's OOM killer was called by %s; whom it killed is not in the text",
+                 "the kernel's OOM killer was called by %s; the killed process is not in the text",
                  kill->name[0] != '\0' ? kill->name : "a process");
     bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;

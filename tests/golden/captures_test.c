@@ -27,6 +27,28 @@
 /* A dumper prints what it parsed from the front of text and returns how much that was. */
 typedef size_t dumper(FILE *out, struct span text);
 
+static const char *const nmt_row_keys[] = {
+#define NMT_ROW_FIELD(id, key) key,
+#include "analyzers/parse/nmt_row_fields.def"
+};
+static const char *const metaspace_keys[] = {
+#define METASPACE_FIELD(id, key) key,
+#include "analyzers/parse/metaspace_fields.def"
+};
+static const char *const kind_names[JCMD_REPLY_KIND_COUNT] = {
+    [JCMD_OK] = "ok",
+    [JCMD_EMPTY] = "empty",
+    [JCMD_NMT_OFF] = "nmt-off",
+    [JCMD_NMT_SHUT_DOWN] = "nmt-shut-down",
+    [JCMD_NO_BASELINE] = "no-baseline",
+    [JCMD_DETAIL_OFF] = "detail-off",
+    [JCMD_BASELINE_TAKEN] = "baseline-taken",
+    [JCMD_BAD_SCALE] = "bad-scale",
+    [JCMD_UNKNOWN_COMMAND] = "unknown-command",
+    [JCMD_UNKNOWN_ARGUMENT] = "unknown-argument",
+    [JCMD_EXCEPTION] = "exception",
+};
+
 static const char *result_name(enum parse_result result)
 {
     static const char *const names[] = {"ok", "malformed", "incomplete"};
@@ -41,7 +63,7 @@ static void dump_nmt_row(FILE *out, const struct nmt_row *row)
         int64_t value;
         if (!nmt_row_get(row, (enum nmt_row_field)field, &value))
             continue;
-        fprintf(out, " %s=%" PRId64, nmt_row_field_key((enum nmt_row_field)field), value);
+        fprintf(out, " %s=%" PRId64, nmt_row_keys[field], value);
         if (row->delta[field] != 0)
             fprintf(out, "%+" PRId64, row->delta[field]);
     }
@@ -78,7 +100,7 @@ static size_t dump_metaspace(FILE *out, struct span text)
     for (int field = 0; field < METASPACE_FIELD_COUNT; field++) {
         int64_t value;
         if (metaspace_get(&metaspace, (enum metaspace_field)field, &value))
-            fprintf(out, " %s=%" PRId64, metaspace_field_key((enum metaspace_field)field), value);
+            fprintf(out, " %s=%" PRId64, metaspace_keys[field], value);
     }
     fputc('\n', out);
     return consumed;
@@ -216,7 +238,7 @@ static void dump_capture(FILE *out, const char *name, struct span text, dumper *
         if (reply.kind == JCMD_OK || dumpers[i] == dump_class_log) {
             taken = dumpers[i](out, text);
         } else {
-            fprintf(out, "%s: %.*s\n", jcmd_reply_kind_name(reply.kind), PRINT(reply.message));
+            fprintf(out, "%s: %.*s\n", kind_names[reply.kind], PRINT(reply.message));
             taken = text.len - reply.rest.len;
         }
         text = span_of(text.ptr + taken, text.len - taken);

@@ -17,7 +17,6 @@
 static const char *const state_names[] = {
 #define VERDICT_STATE(id, answer, meaning) #id,
 #include "analyzers/trend/verdict_states.def"
-#undef VERDICT_STATE
 };
 
 /* At most so many events are expected, 95 % sure, when so many were counted (Poisson; Wilson and

@@ -55,7 +55,6 @@ static void components_are_those_of_the_table(void **state)
     assert_string_equal(component_name(COMPONENT_##id), name);                                     \
     assert_int_equal(component_documented_bytes(COMPONENT_##id), documented);
 #include "agent/mem/components.def"
-#undef COMPONENT
     assert_string_equal(component_name(COMPONENT_COUNT), "several");
 }
 

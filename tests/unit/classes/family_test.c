@@ -118,7 +118,6 @@ static const struct {
 } loader_rows[] = {
 #define LOADER_TYPE(type, id) {type, id},
 #include "analyzers/classes/loader_types.def"
-#undef LOADER_TYPE
 };
 
 static void loaders_and_sources_have_families(void **state)

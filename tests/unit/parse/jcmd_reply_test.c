@@ -39,8 +39,7 @@ static void every_refusal_is_known(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
         struct jcmd_reply reply = jcmd_reply_classify(span_from_cstr(replies[i].text));
-        assert_string_equal(jcmd_reply_kind_name(reply.kind),
-                            jcmd_reply_kind_name(replies[i].kind));
+        assert_int_equal(reply.kind, replies[i].kind);
     }
 }
 
