@@ -39,70 +39,6 @@ static enum mem_level wanted_level(const struct agent_options *options)
                                          : MEM_SUMMARY;
 }
 
-static void start(const struct agent_options *options, JNIEnv *env, struct answer *answer)
-{
-    char error[400];
-    if (profiler_is_running())
-        answer_refuse(answer, "already running: stop it first");
-    else if (!profiler_start(options, env, error, sizeof error))
-        answer_refuse(answer, "%s", error);
-    else
-        profiler_status_json(&answer->json, NULL);
-}
-
-static void stop(JNIEnv *env, struct answer *answer)
-{
-    char notes[1024] = "";
-    struct json *json = &answer->json;
-    json_begin(json, NULL, '{');
-    if (!profiler_is_running()) {
-        answer_refuse(answer, "not running");
-    } else if (!profiler_stop_reporting(env, json, notes, sizeof notes)) {
-        answer_refuse(answer, "%s", notes);
-    } else {
-        json_text(json, "notes", notes);
-        profiler_status_json(json, "status");
-        json_end(json, '}');
-    }
-}
-
-static void dump(JNIEnv *env, struct answer *answer)
-{
-    char error[400];
-    if (!profiler_is_running())
-        answer_refuse(answer, "not running");
-    else if (!profiler_dump(env, error, sizeof error))
-        answer_refuse(answer, "%s", error);
-    else
-        profiler_status_json(&answer->json, NULL);
-}
-
-static void alloc(JNIEnv *env, struct answer *answer)
-{
-    char error[400];
-    if (!profiler_is_running())
-        answer_refuse(answer, "not running");
-    else if (!profiler_has_alloc())
-        answer_refuse(answer, "it runs without allocations: start it with alloc=512k");
-    else if (!profiler_dump(env, error, sizeof error)) /* the table is of whole chunks */
-        answer_refuse(answer, "%s", error);
-    else
-        profiler_alloc_json(&answer->json);
-}
-
-static void set(JNIEnv *env, const struct agent_options *options, struct answer *answer)
-{
-    char error[400];
-    if (!profiler_is_running())
-        answer_refuse(answer, "not running");
-    else if ((options->given & ~(1u << OPTION_ANSWER)) == 0)
-        answer_refuse(answer, "set what? cpu=TIME, wall=TIME or alloc=SIZE");
-    else if (!profiler_set(env, options, error, sizeof error))
-        answer_refuse(answer, "%s", error);
-    else
-        profiler_status_json(&answer->json, NULL);
-}
-
 static void *stop_itself(void *argument)
 {
     char name[] = "nmtagent-stop", notes[1024];
@@ -116,7 +52,7 @@ static void *stop_itself(void *argument)
     breaker_apply_view(&breaker);
     bool wanted = breaker.state == BREAKER_STOPPED || profiler_is_overdue();
     if (!served.dead && wanted && profiler_is_running())
-        profiler_stop(env, notes, sizeof notes);
+        profiler_stop(env, NULL, notes, sizeof notes);
     pthread_mutex_unlock(&lock);
     (*served.vm)->DetachCurrentThread(served.vm);
     return NULL;
@@ -136,42 +72,70 @@ static bool stop_later(void)
     return failed == 0;
 }
 
+/* False with error: it cannot be done. Of a stop error has its notes. */
+static bool act(const struct agent_options *options, JNIEnv *env, struct json *json, char *error,
+                size_t size)
+{
+    if (served.dead) {
+        snprintf(error, size, "the JVM is ending");
+        return false;
+    }
+    if (!profiler_setup(served.vm, served.jvmti, stop_later, error, size))
+        return false;
+    switch (options->command) {
+    case AGENT_START:
+        return profiler_start(options, env, error, size);
+    case AGENT_STOP:
+        json_begin(json, NULL, '{');
+        return profiler_stop(env, json, error, size);
+    case AGENT_ALLOC:
+        if (profiler_is_running() && !profiler_has_alloc()) {
+            snprintf(error, size, "it runs without allocations: start it with alloc=512k");
+            return false;
+        }
+        return profiler_dump(env, error, size); /* the table is of whole chunks */
+    case AGENT_DUMP:
+        return profiler_dump(env, error, size);
+    case AGENT_SET:
+        return profiler_set(env, options, error, size);
+    case AGENT_STATUS:
+    case AGENT_MEMORY:
+    case AGENT_SITES:
+    case AGENT_BASELINE:
+        break;
+    }
+    return true;
+}
+
 static void obey(const struct agent_options *options, JNIEnv *env, struct answer *answer)
 {
-    char error[400];
-    if (served.dead) {
-        answer_refuse(answer, "the JVM is ending");
-        return;
-    }
-    if (!profiler_setup(served.vm, served.jvmti, stop_later, error, sizeof error)) {
+    char error[1024] = "";
+    struct json *json = &answer->json;
+    if (!act(options, env, json, error, sizeof error)) {
         answer_refuse(answer, "%s", error);
         return;
     }
     switch (options->command) {
-    case AGENT_START:
-        start(options, env, answer);
-        break;
     case AGENT_STOP:
-        stop(env, answer);
-        break;
-    case AGENT_DUMP:
-        dump(env, answer);
-        break;
-    case AGENT_STATUS:
-        profiler_status_json(&answer->json, NULL);
+        json_text(json, "notes", error);
+        profiler_status_json(json, "status");
+        json_end(json, '}');
         break;
     case AGENT_MEMORY:
     case AGENT_SITES:
     case AGENT_BASELINE:
-        profiler_memory_json(&answer->json, options->command == AGENT_SITES);
+        profiler_memory_json(json, options->command == AGENT_SITES);
         if (options->command == AGENT_BASELINE)
             profiler_memory_baseline();
         break;
-    case AGENT_SET:
-        set(env, options, answer);
-        break;
     case AGENT_ALLOC:
-        alloc(env, answer);
+        profiler_alloc_json(json);
+        break;
+    case AGENT_START:
+    case AGENT_DUMP:
+    case AGENT_STATUS:
+    case AGENT_SET:
+        profiler_status_json(json, NULL);
         break;
     }
 }

@@ -376,19 +376,18 @@ static bool set_intervals(const struct agent_options *options, char *error, size
 
 bool profiler_set(JNIEnv *env, const struct agent_options *options, char *error, size_t error_size)
 {
-    bool good = set_intervals(options, error, error_size);
     char why[400];
+    if (!profiler.running)
+        return refuse(error, error_size, "not running");
+    if ((options->given & ~(1u << OPTION_ANSWER)) == 0)
+        return refuse(error, error_size, "set what? cpu=TIME, wall=TIME or alloc=SIZE");
+    bool good = set_intervals(options, error, error_size);
     if (end_chunk_of_others(env, why, sizeof why) || !good)
         return good; /* of several one may have been set */
     return refuse(error, error_size, "%s", why);
 }
 
-bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
-{
-    return profiler_stop_reporting(env, NULL, notes, notes_size);
-}
-
-bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
+bool profiler_stop(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
 {
     if (!profiler.running)
         return refuse(notes, notes_size, "not running");
@@ -414,6 +413,6 @@ void profiler_vm_death(JNIEnv *env)
 {
     char notes[512];
     if (profiler.running)
-        profiler_stop(env, notes, sizeof notes);
+        profiler_stop(env, NULL, notes, sizeof notes);
     published_end();
 }

@@ -29,10 +29,9 @@ bool profiler_is_running(void);
 bool profiler_is_overdue(void);
 /* Ends the chunk; the file holds everything up to now. */
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size);
-/* Back to quiet. notes: what cannot be given back, in sentences. */
-bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size);
-/* The same; tables of what was collected are members of an object that json has begun. */
-bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t notes_size);
+/* Back to quiet. notes: what cannot be given back, in sentences. json: NULL, or an object that has begun: tables of
+ * what was collected become members of it. */
+bool profiler_stop(JNIEnv *env, struct json *json, char *notes, size_t notes_size);
 /* One JSON object each (docs/json.md). name: as a member of another one, or NULL. */
 void profiler_status_json(struct json *json, const char *name);
 /* sites: the call sites as well. */
