@@ -119,6 +119,57 @@ static void utf8_has_one_to_four_bytes(void **state)
     assert_memory_equal(text, "A\u00e4\u20ac\U0001f600", used);
 }
 
+static void tables_are_searched_by_their_marks(void **state)
+{
+    (void)state;
+    static const struct {
+        struct span mark;
+        int kind;
+    } rows[] = {{SPAN_INIT("ab"), 1}, {SPAN_INIT("abc"), 2}, {SPAN_INIT("x"), 3}};
+    assert_int_equal(span_row(SPAN_LITERAL("abc"), span_equals, SPAN_TABLE(rows)), 1);
+    assert_int_equal(span_row(SPAN_LITERAL("abc"), span_starts_with, SPAN_TABLE(rows)), 0);
+    assert_int_equal(span_row(SPAN_LITERAL("1x"), span_contains, SPAN_TABLE(rows)), 2);
+    assert_int_equal(span_row(SPAN_LITERAL(""), span_contains, SPAN_TABLE(rows)), -1);
+}
+
+static void what_is_behind_a_mark_is_read_or_left(void **state)
+{
+    (void)state;
+    struct span text = SPAN_LITERAL("used 12K, max=9, end 3");
+    int64_t value = -5;
+    assert_false(number_behind(text, SPAN_LITERAL("min="), &value));
+    assert_false(number_behind(text, SPAN_LITERAL("used"), &value)); /* a blank is not a number */
+    assert_int_equal(value, -5);
+    assert_true(number_behind(text, SPAN_LITERAL("max="), &value));
+    assert_int_equal(value, 9);
+    assert_true(size_behind(text, SPAN_LITERAL("used "), &value));
+    assert_int_equal(value, 12 << 10);
+    assert_false(whole_size_behind(text, SPAN_LITERAL("end "), &value)); /* cut, perhaps */
+    text = SPAN_LITERAL("end 3\n");
+    assert_true(whole_size_behind(text, SPAN_LITERAL("end "), &value));
+    assert_int_equal(value, 3);
+}
+
+static void stems_have_a_mark_for_each_number(void **state)
+{
+    (void)state;
+    char out[16];
+    span_copy_stem(SPAN_LITERAL("pool-3-thread-12"), out, sizeof out);
+    assert_string_equal(out, "pool-#-thread-#");
+    span_copy_stem(SPAN_LITERAL("2024"), out, 2);
+    assert_string_equal(out, "#");
+}
+
+static void java_versions_have_a_major_number(void **state)
+{
+    (void)state;
+    assert_int_equal(java_major(SPAN_LITERAL("17.0.21")), 17);
+    assert_int_equal(java_major(SPAN_LITERAL("1.8.0_504")), 8);
+    assert_int_equal(java_major(SPAN_LITERAL("8.0_504")), 8);
+    assert_int_equal(java_major(SPAN_LITERAL("25")), 25);
+    assert_int_equal(java_major(SPAN_LITERAL("dev")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +180,10 @@ int main(void)
         cmocka_unit_test(finds_and_prefixes),
         cmocka_unit_test(copies_end_at_whole_characters),
         cmocka_unit_test(utf8_has_one_to_four_bytes),
+        cmocka_unit_test(tables_are_searched_by_their_marks),
+        cmocka_unit_test(what_is_behind_a_mark_is_read_or_left),
+        cmocka_unit_test(stems_have_a_mark_for_each_number),
+        cmocka_unit_test(java_versions_have_a_major_number),
     };
     return cmocka_run_group_tests_name("parse/span", tests, NULL, NULL);
 }
