@@ -10,20 +10,6 @@ static const struct family families[] = {
 
 _Static_assert(sizeof families / sizeof families[0] == FAMILY_COUNT, "one element per row");
 
-/* must: "a|b", or empty: anything will do. */
-static bool contains_one(struct span name, const char *must)
-{
-    while (*must != '\0') {
-        size_t len = strcspn(must, "|");
-        if (span_find(name, span_of(must, len)) >= 0)
-            return true;
-        must += len;
-        if (*must++ == '\0')
-            return false;
-    }
-    return true;
-}
-
 const struct family *family_match(struct span name)
 {
     bool dollar = name.len > 0 && memchr(name.ptr, '$', name.len) != NULL;
@@ -31,7 +17,7 @@ const struct family *family_match(struct span name)
         const struct family *family = &families[i];
         if (family->must[0] == '$' && !dollar)
             continue;
-        if (!contains_one(name, family->must))
+        if (family->must[0] != '\0' && !span_fits_one(name, family->must, span_contains))
             continue;
         if (pattern_match(family->pattern, name))
             return family;

@@ -9,22 +9,10 @@
 #define REFS_MAX   (UINT32_C(1) << 24) /* reference fields of all classes together */
 #define ROW_PAD    128                 /* behind the last row: a skip never leaves the rows */
 
-static const struct {
-    const char *name, *words;
-} ROOTS[] = {
+const struct root_kind_row root_kinds[ROOT_KIND_COUNT] = {
 #define ROOT(id, tag, name, words) {name, words},
 #include "analyzers/heap/roots.def"
 };
-
-const char *root_kind_name(enum root_kind kind)
-{
-    return ROOTS[kind].name;
-}
-
-const char *root_kind_words(enum root_kind kind)
-{
-    return ROOTS[kind].words;
-}
 
 __attribute__((format(printf, 2, 3))) static bool say(struct heap *heap, const char *format, ...)
 {

@@ -60,8 +60,9 @@ enum root_kind {
 #include "analyzers/heap/roots.def"
     ROOT_KIND_COUNT,
 };
-const char *root_kind_name(enum root_kind kind);  /* "jni-global" */
-const char *root_kind_words(enum root_kind kind); /* "JNI global reference" */
+extern const struct root_kind_row {
+    const char *name, *words; /* "jni-global", "JNI global reference" */
+} root_kinds[ROOT_KIND_COUNT];
 
 struct heap_root {
     uint64_t id;

@@ -36,6 +36,21 @@ bool *holders_asked(const struct heap *heap)
     return asked;
 }
 
+const struct holder_cause holder_causes[] = {
+#define HOLDER(id, pattern, title, cause, fix, example) {id, pattern, title, cause, fix, example},
+#include "analyzers/heap/holders.def"
+};
+const int holder_cause_count = sizeof holder_causes / sizeof *holder_causes;
+
+int holder_cause_of(const char *path)
+{
+    for (int i = 0; i < holder_cause_count; i++) {
+        if (span_fits_one(span_from_cstr(path), holder_causes[i].pattern, span_is_like))
+            return i;
+    }
+    return -1;
+}
+
 /* --- following fields -------------------------------------------------------------------------- */
 
 static const struct heap_ref_field *field_at(const struct heap *heap, const struct heap_row *row)
@@ -365,7 +380,7 @@ static void describe_root(struct holders *holders, struct holder_path *path, uin
     const char *name = thread == NULL || thread->node == NO_OBJECT
                            ? NULL
                            : text_of(holders, field_of(heap, thread->node, "name", 4));
-    const char *kind = root_kind_words(path->root_kind),
+    const char *kind = root_kinds[path->root_kind].words,
                *runs = thread == NULL ? NULL : task_of(heap, thread->node);
     path->root = formatted("%s%s%s%s%s%s", kind, name != NULL ? " \"" : "",
                            name != NULL ? name : "", name != NULL ? "\"" : "",

@@ -132,7 +132,7 @@ void holders_destroy(struct holders *holders);
 struct holder_cause {
     const char *id, *pattern, *title, *cause, *fix, *example;
 };
-int holder_cause_count(void);
-const struct holder_cause *holder_cause(int row);
+extern const struct holder_cause holder_causes[];
+extern const int holder_cause_count;
 /* The first row that fits the path, -1. path: "ROOT > STEP > STEP ..." */
 int holder_cause_of(const char *path);

@@ -5,7 +5,7 @@
 
 const char *holder_path_words(const struct holder_path *path)
 {
-    return path->cause >= 0 ? holder_cause(path->cause)->title
+    return path->cause >= 0 ? holder_causes[path->cause].title
            : path->cut >= 0 ? path->steps[path->cut].text
                             : path->root;
 }

@@ -6,68 +6,37 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum where { IN_FIRST, IN_ANY };
-
-static const struct {
-    const char *key;
-    const char *responsible;
-    const char *patterns;
-    enum where where;
-    enum nmt_category category;
-} rows[CALL_SITE_GROUP_COUNT] = {
+const struct call_site_row call_site_rows[CALL_SITE_GROUP_COUNT] = {
 #define CALL_SITE_GROUP(id, key, where, patterns, category, responsible)                           \
     [CALL_SITES_##id] = {key, responsible, patterns, where, category},
 #include "analyzers/native/call_site_groups.def"
 };
 
 /* Libraries of a JDK and of the C library: stacks through them name no owner. */
-static const struct span own_libraries[] = {
-    SPAN_INIT("libjvm.so"),
-    SPAN_INIT("libjli.so"),
-    SPAN_INIT("libjava.so"),
-    SPAN_INIT("libnio.so"),
-    SPAN_INIT("libnet.so"),
-    SPAN_INIT("libzip.so"),
-    SPAN_INIT("libjimage.so"),
-    SPAN_INIT("libverify.so"),
-    SPAN_INIT("libmanagement.so"),
-    SPAN_INIT("libmanagement_ext.so"),
-    SPAN_INIT("libextnet.so"),
-    SPAN_INIT("libattach.so"),
-    SPAN_INIT("libinstrument.so"),
-    SPAN_INIT("libc.so.6"),
-    SPAN_INIT("libpthread.so.0"),
-    SPAN_INIT("libstdc++.so.6"),
-    SPAN_INIT("java"),
-    SPAN_INIT("libsyslookup.so"),
-};
-
-const char *call_site_group_key(enum call_site_group group)
-{
-    return (unsigned)group < CALL_SITE_GROUP_COUNT ? rows[group].key : "?";
-}
-
-const char *call_site_group_responsible(enum call_site_group group)
-{
-    return (unsigned)group < CALL_SITE_GROUP_COUNT ? rows[group].responsible : "?";
-}
-
-static bool has_one_of(struct span symbol, const char *patterns)
-{
-    for (const char *from = patterns; *from != '\0';) {
-        size_t length = strcspn(from, "|");
-        if (span_find(symbol, span_of(from, length)) >= 0)
-            return true;
-        from += length + (from[length] == '|');
-    }
-    return false;
-}
+static const struct span own_libraries[] = {SPAN_INIT("libjvm.so"),
+                                            SPAN_INIT("libjli.so"),
+                                            SPAN_INIT("libjava.so"),
+                                            SPAN_INIT("libnio.so"),
+                                            SPAN_INIT("libnet.so"),
+                                            SPAN_INIT("libzip.so"),
+                                            SPAN_INIT("libjimage.so"),
+                                            SPAN_INIT("libverify.so"),
+                                            SPAN_INIT("libmanagement.so"),
+                                            SPAN_INIT("libmanagement_ext.so"),
+                                            SPAN_INIT("libextnet.so"),
+                                            SPAN_INIT("libattach.so"),
+                                            SPAN_INIT("libinstrument.so"),
+                                            SPAN_INIT("libc.so.6"),
+                                            SPAN_INIT("libpthread.so.0"),
+                                            SPAN_INIT("libstdc++.so.6"),
+                                            SPAN_INIT("java"),
+                                            SPAN_INIT("libsyslookup.so")};
 
 static bool fits(const struct nmt_site *site, enum call_site_group group)
 {
-    int last = rows[group].where == IN_FIRST ? 1 : site->frame_count;
+    int last = call_site_rows[group].where == IN_FIRST ? 1 : site->frame_count;
     for (int i = 0; i < last && i < site->frame_count; i++) {
-        if (has_one_of(site->frames[i].symbol, rows[group].patterns))
+        if (span_fits_one(site->frames[i].symbol, call_site_rows[group].patterns, span_contains))
             return true;
     }
     return false;
@@ -85,15 +54,16 @@ static bool has_symbols(const struct nmt_site *site)
 static enum call_site_group call_site_group_of(const struct nmt_site *site)
 {
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
-        if (rows[i].category == NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
+        if (call_site_rows[i].category == NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
             return (enum call_site_group)i;
     }
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
-        if (rows[i].category != NMT_NOT_IN_TABLE && rows[i].category == site->category)
+        if (call_site_rows[i].category != NMT_NOT_IN_TABLE &&
+            call_site_rows[i].category == site->category)
             return (enum call_site_group)i;
     }
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
-        if (rows[i].category != NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
+        if (call_site_rows[i].category != NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
             return (enum call_site_group)i;
     }
     bool blind = site->frame_count > 0 && !has_symbols(site);

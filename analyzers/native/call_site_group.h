@@ -47,8 +47,11 @@ void call_sites_add(struct call_site_totals *totals, const struct nmt_site *site
 /* Fills the deltas of `now` with its difference to an earlier detail of the same JVM. */
 void call_site_totals_since(struct call_site_totals *now, const struct call_site_totals *before);
 
-const char *call_site_group_key(enum call_site_group group);
-const char *call_site_group_responsible(enum call_site_group group);
+extern const struct call_site_row {
+    const char *key, *responsible, *patterns;
+    enum { IN_FIRST, IN_ANY } where;
+    enum nmt_category category;
+} call_site_rows[CALL_SITE_GROUP_COUNT];
 
 /* The documented breakdown of Internal. */
 struct call_site_breakdown {

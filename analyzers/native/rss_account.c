@@ -5,23 +5,10 @@
 /* glibc, malloc/arena.c: HEAP_MAX_SIZE on 64-bit machines; an arena's heap begins at a multiple. */
 #define ARENA_HEAP_BYTES (UINT64_C(64) << 20)
 
-static const struct {
-    const char *key;
-    const char *what;
-} kinds[RSS_KIND_COUNT] = {
+const struct rss_kind_row rss_kinds[RSS_KIND_COUNT] = {
 #define RSS_KIND(id, key, what) [RSS_##id] = {key, what},
 #include "analyzers/native/rss_kinds.def"
 };
-
-const char *rss_kind_key(enum rss_kind kind)
-{
-    return (unsigned)kind < RSS_KIND_COUNT ? kinds[kind].key : "?";
-}
-
-const char *rss_kind_what(enum rss_kind kind)
-{
-    return (unsigned)kind < RSS_KIND_COUNT ? kinds[kind].what : "?";
-}
 
 static int by_low(const void *a, const void *b)
 {

@@ -32,6 +32,9 @@ enum rss_kind {
 #include "analyzers/native/rss_kinds.def"
     RSS_KIND_COUNT,
 };
+extern const struct rss_kind_row {
+    const char *key, *what;
+} rss_kinds[RSS_KIND_COUNT];
 
 /* Memory the JVM says is its own. Sorted by low, not overlapping: rss_ranges_sort makes it so. */
 struct rss_range {
@@ -84,6 +87,3 @@ void rss_account_compare(struct rss_account *account, const struct nmt_summary *
 /* Growth outside NMT between two measurements at the same JVM: the growth of resident malloc and anonymous
  * memory less NMT's. Negative: NMT grew more (into memory that was there already). */
 int64_t rss_growth_outside_nmt(const struct rss_account *now, const struct rss_account *before);
-
-const char *rss_kind_key(enum rss_kind kind);
-const char *rss_kind_what(enum rss_kind kind);

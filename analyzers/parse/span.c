@@ -291,6 +291,40 @@ bool whole_size_behind(struct span text, struct span mark, int64_t *bytes)
     return whole_size_take(&rest, bytes);
 }
 
+bool span_fits_one(struct span text, const char *marks,
+                   bool (*fits)(struct span text, struct span mark))
+{
+    for (size_t length; *marks != '\0'; marks += length + (marks[length] == '|')) {
+        length = strcspn(marks, "|");
+        if (fits(text, span_of(marks, length)))
+            return true;
+    }
+    return false;
+}
+
+/* Goes back to the last star only: linear but for the text. */
+bool span_is_like(struct span text, struct span pattern)
+{
+    const char *at = pattern.ptr, *end = at + pattern.len, *star = NULL, *again = NULL;
+    for (const char *c = text.ptr; c < text.ptr + text.len;) {
+        if (at < end && *at == '*') {
+            star = at++;
+            again = c;
+        } else if (at < end && *at == *c) {
+            at++;
+            c++;
+        } else if (star != NULL) {
+            at = star + 1;
+            c = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (at < end && *at == '*')
+        at++;
+    return at == end;
+}
+
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes)
 {
     struct span rest = text;

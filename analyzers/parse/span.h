@@ -67,6 +67,11 @@ static inline bool span_contains(struct span text, struct span needle)
  * span_contains mean it: its index, or -1. */
 int span_row(struct span text, bool (*fits)(struct span text, struct span mark), const void *table,
              size_t rows, size_t row_bytes);
+/* Whether one of "a|b|c" fits the text. */
+bool span_fits_one(struct span text, const char *marks,
+                   bool (*fits)(struct span text, struct span mark));
+/* The whole text is like the pattern, in which `*` is any text. */
+bool span_is_like(struct span text, struct span pattern);
 #define SPAN_TABLE(table) (table), sizeof(table) / sizeof *(table), sizeof *(table)
 /* Without spaces, tabs and CR at either end. */
 struct span span_trim(struct span text);

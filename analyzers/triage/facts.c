@@ -82,29 +82,12 @@ const struct heap_suspect_row *heap_suspect_row(enum heap_suspect suspect)
     return &ROWS[(unsigned)suspect < HEAP_SUSPECT_COUNT ? suspect : HEAP_SUSPECT_NONE];
 }
 
-static bool matches(struct span name, struct span pattern)
-{
-    if (span_starts_with(pattern, SPAN_LITERAL("*")))
-        return span_ends_with(name, span_skip(pattern, 1));
-    if (span_ends_with(pattern, SPAN_LITERAL("*")))
-        return span_starts_with(name, span_of(pattern.ptr, pattern.len - 1));
-    return span_equals(name, pattern);
-}
-
 static enum heap_suspect suspect_of(struct span name, int64_t instances, int64_t bytes)
 {
     for (int i = HEAP_SUSPECT_NONE + 1; i < HEAP_SUSPECT_COUNT; i++) {
-        struct span rest = span_from_cstr(ROWS[i].patterns);
-        if (instances < ROWS[i].instances && bytes < SUSPECT_BYTES)
-            continue;
-        while (rest.len > 0) {
-            ptrdiff_t bar = span_find(rest, SPAN_LITERAL("|"));
-            struct span pattern = bar < 0 ? rest : span_of(rest.ptr, (size_t)bar);
-            if (matches(name, pattern))
-                return (enum heap_suspect)i;
-            size_t taken = bar < 0 ? rest.len : (size_t)bar + 1;
-            rest = span_skip(rest, taken);
-        }
+        if ((instances >= ROWS[i].instances || bytes >= SUSPECT_BYTES) &&
+            span_fits_one(name, ROWS[i].patterns, span_is_like))
+            return (enum heap_suspect)i;
     }
     return HEAP_SUSPECT_NONE;
 }

@@ -46,7 +46,7 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
 {
     const struct holder_path *path = first_path(holders, group);
     const struct holder_cause *cause =
-        path != NULL && path->cause >= 0 ? holder_cause(path->cause) : NULL;
+        path != NULL && path->cause >= 0 ? &holder_causes[path->cause] : NULL;
     char cut[300] = "";
     *finding = finding_begin(texts, FINDING_LOADERS_HELD);
     if (path != NULL)
@@ -250,7 +250,7 @@ static void show_group(const struct holders *holders, const struct holder_group 
                   group->held[HELD_BY_HIDDEN]);
     for (int i = 0; i < group->path_count && i < PATHS_SHOWN; i++) {
         const struct holder_path *path = &holders->paths[group->paths[i]];
-        const struct holder_cause *cause = path->cause >= 0 ? holder_cause(path->cause) : NULL;
+        const struct holder_cause *cause = path->cause >= 0 ? &holder_causes[path->cause] : NULL;
         page_text(page, "%u of %u are held by %s%s:", path->loaders, group->loaders,
                   path->loaders > 1 ? "the same path" : "this path",
                   path->held == HELD_SOFTLY ? ", over a soft reference" : "");
@@ -406,7 +406,7 @@ static void path_json(const struct holders_report *report, const struct holder_g
                       const struct holder_path *path, struct json_out *out)
 {
     const struct heap *heap = report->heap;
-    const struct holder_cause *cause = path->cause >= 0 ? holder_cause(path->cause) : NULL;
+    const struct holder_cause *cause = path->cause >= 0 ? &holder_causes[path->cause] : NULL;
     char id[24], words[400];
     json_out_begin(out, NULL, '{');
     json_out_int(out, "loaders", path->loaders);
@@ -415,7 +415,7 @@ static void path_json(const struct holders_report *report, const struct holder_g
     json_out_text(out, "held", held_name(path->held));
     json_out_int(out, "retained_bytes", path->retained_bytes);
     json_out_int(out, "length", path->length);
-    json_out_text(out, "root_kind", root_kind_name(path->root_kind));
+    json_out_text(out, "root_kind", root_kinds[path->root_kind].name);
     json_out_text(out, "root", path->root);
     json_out_text(out, "root_place", path->root_place);
     json_out_begin(out, "steps", '[');

@@ -178,7 +178,7 @@ static void put_rss(const struct jvm_facts *facts, struct page *page)
     page_table(page, "where", "#mappings", "#resident");
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
         if (rss->kind[i].mappings > 0)
-            page_row(page, rss_kind_what((enum rss_kind)i), units_count(rss->kind[i].mappings).text,
+            page_row(page, rss_kinds[i].what, units_count(rss->kind[i].mappings).text,
                      units_bytes(rss->kind[i].rss_bytes).text);
     }
     page_row(page, "in all", units_count(rss->mappings).text, units_bytes(rss->rss_bytes).text);
@@ -208,8 +208,8 @@ static void put_sites(const struct jvm_facts *facts, struct page *page)
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         const struct call_site_sum *sum = &sites->group[i];
         if (sum->sites > 0)
-            page_row(page, call_site_group_responsible((enum call_site_group)i),
-                     units_count(sum->sites).text, units_bytes(sum->bytes).text,
+            page_row(page, call_site_rows[i].responsible, units_count(sum->sites).text,
+                     units_bytes(sum->bytes).text,
                      growth ? units_growth(sum->bytes_delta).text : "-");
     }
     for (int i = 0; i < sites->library_count; i++)
@@ -379,7 +379,7 @@ static void json_sites(const struct jvm_facts *facts, struct json_out *out)
     json_out_begin(out, "call_sites", '{');
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++)
         if (sites->group[i].sites > 0)
-            json_sum(out, call_site_group_key((enum call_site_group)i), &sites->group[i], growth);
+            json_sum(out, call_site_rows[i].key, &sites->group[i], growth);
     json_out_end(out, '}');
     json_out_begin(out, "breakdown", '{');
     json_sum(out, "get_class_methods", &breakdown.get_class_methods, growth);
@@ -435,7 +435,7 @@ static void json_rss(const struct jvm_facts *facts, struct json_out *out)
     json_out_int(out, "total_bytes", rss->rss_bytes);
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
         char key[48];
-        snprintf(key, sizeof key, "%s_bytes", rss_kind_key((enum rss_kind)i));
+        snprintf(key, sizeof key, "%s_bytes", rss_kinds[i].key);
         json_out_int(out, key, rss->kind[i].rss_bytes);
     }
     if (rss->compared) {

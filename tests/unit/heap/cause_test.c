@@ -9,15 +9,15 @@
 static void examples_fit_their_rows(void **state)
 {
     (void)state;
-    for (int i = 0; i < holder_cause_count(); i++) {
-        const struct holder_cause *cause = holder_cause(i);
+    for (int i = 0; i < holder_cause_count; i++) {
+        const struct holder_cause *cause = &holder_causes[i];
         int row = holder_cause_of(cause->example);
         if (row != i)
             fail_msg("%s: its example fits %s", cause->id,
-                     row < 0 ? "no row" : holder_cause(row)->id);
+                     row < 0 ? "no row" : holder_causes[row].id);
         assert_true(strlen(cause->title) > 0 && strlen(cause->cause) > 0 && strlen(cause->fix) > 0);
         for (int k = 0; k < i; k++)
-            assert_string_not_equal(cause->id, holder_cause(k)->id);
+            assert_string_not_equal(cause->id, holder_causes[k].id);
     }
 }
 
@@ -281,8 +281,8 @@ static void make_path(struct hprof *out, char *example)
 static void examples_are_paths(void **state)
 {
     (void)state;
-    for (int i = 0; i < holder_cause_count(); i++) {
-        const struct holder_cause *cause = holder_cause(i);
+    for (int i = 0; i < holder_cause_count; i++) {
+        const struct holder_cause *cause = &holder_causes[i];
         struct hprof dump;
         struct heap heap;
         struct hprof_asked all;
@@ -300,7 +300,7 @@ static void examples_are_paths(void **state)
             fail_msg("%s: the loader of its example has no path", cause->id);
         if (strncmp(path->signature, cause->example, strlen(cause->example)) != 0)
             fail_msg("%s: the path is %s", cause->id, path->signature);
-        assert_string_equal(path->cause < 0 ? "no row" : holder_cause(path->cause)->id, cause->id);
+        assert_string_equal(path->cause < 0 ? "no row" : holder_causes[path->cause].id, cause->id);
         hprof_forget(&all);
         heap_destroy(&heap);
         free(dump.bytes);

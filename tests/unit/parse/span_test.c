@@ -132,6 +132,19 @@ static void tables_are_searched_by_their_marks(void **state)
     assert_int_equal(span_row(SPAN_LITERAL(""), span_contains, SPAN_TABLE(rows)), -1);
 }
 
+static void one_of_several_patterns_fits(void **state)
+{
+    (void)state;
+    assert_true(span_fits_one(SPAN_LITERAL("xby"), "a|b", span_contains));
+    assert_false(span_fits_one(SPAN_LITERAL("xby"), "a|by|c", span_equals));
+    assert_false(span_fits_one(SPAN_LITERAL("xby"), "", span_contains));
+    assert_true(span_is_like(SPAN_LITERAL("org.A$B[]"), SPAN_LITERAL("org.*[]")));
+    assert_true(span_is_like(SPAN_LITERAL("abab"), SPAN_LITERAL("*ab")));
+    assert_true(span_is_like(SPAN_LITERAL(""), SPAN_LITERAL("**")));
+    assert_false(span_is_like(SPAN_LITERAL("abc"), SPAN_LITERAL("a*b")));
+    assert_false(span_is_like(SPAN_LITERAL(""), SPAN_LITERAL("a")));
+}
+
 static void what_is_behind_a_mark_is_read_or_left(void **state)
 {
     (void)state;
@@ -181,6 +194,7 @@ int main(void)
         cmocka_unit_test(copies_end_at_whole_characters),
         cmocka_unit_test(utf8_has_one_to_four_bytes),
         cmocka_unit_test(tables_are_searched_by_their_marks),
+        cmocka_unit_test(one_of_several_patterns_fits),
         cmocka_unit_test(what_is_behind_a_mark_is_read_or_left),
         cmocka_unit_test(stems_have_a_mark_for_each_number),
         cmocka_unit_test(java_versions_have_a_major_number),
