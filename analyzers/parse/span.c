@@ -31,16 +31,6 @@ ptrdiff_t span_find(struct span text, struct span needle)
     return hit ? hit - text.ptr : -1;
 }
 
-int span_row(struct span text, bool (*fits)(struct span text, struct span mark), const void *table,
-             size_t rows, size_t row_bytes)
-{
-    for (size_t i = 0; i < rows; i++) {
-        if (fits(text, *(const struct span *)((const char *)table + i * row_bytes)))
-            return (int)i;
-    }
-    return -1;
-}
-
 static bool is_margin(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';

@@ -65,8 +65,15 @@ static inline bool span_contains(struct span text, struct span needle)
 }
 /* The first row of a table whose mark, its first member, fits the text as span_equals, span_starts_with and
  * span_contains mean it: its index, or -1. */
-int span_row(struct span text, bool (*fits)(struct span text, struct span mark), const void *table,
-             size_t rows, size_t row_bytes);
+static inline int span_row(struct span text, bool (*fits)(struct span text, struct span mark),
+                           const void *table, size_t rows, size_t row_bytes)
+{
+    for (size_t i = 0; i < rows; i++) {
+        if (fits(text, *(const struct span *)((const char *)table + i * row_bytes)))
+            return (int)i;
+    }
+    return -1;
+}
 /* Whether one of "a|b|c" fits the text. */
 bool span_fits_one(struct span text, const char *marks,
                    bool (*fits)(struct span text, struct span mark));
