@@ -3,6 +3,8 @@
 #include "agent/control/breaker_apply.h"
 #include "agent/classdef/class_graph.h"
 #include "agent/control/published.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/safepoints.h"
 #include "agent/mem/mem.h"
 #include "agent/stack/native.h"
 
@@ -16,7 +18,8 @@
 #define TURN_NS    100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
 #define SCAN_NS    1000000000 /* for threads that announce themselves to nobody; the longest wait */
 #define PUBLISH_NS 5000000000 /* a watch asks NMT that often */
-#define COUNT_NS   15000000000 /* methods of all classes */
+#define COUNT_NS   15000000000  /* methods of all classes, when classes have come or gone; */
+#define RECOUNT_NS 300000000000 /* anyway: redefinition changes their methods */
 
 /* Between two counts, times what one takes: 0.2 %. And how many classes are named at most: this thread has
  * handlers to serve meanwhile. */
@@ -81,12 +84,26 @@ static void count_methods(const struct recording *recording)
         mem_unmap(COMPONENT_CLASS_DEFINITIONS, families, sizeof *families);
 }
 
+/* Another number whenever a class is loaded or unloaded; 0: this JVM does not count them where we could read it. */
+static uint64_t class_changes(void)
+{
+    static const char *const COUNTERS[] = {"java.cls.loadedClasses", "java.cls.sharedLoadedClasses",
+                                           "java.cls.unloadedClasses",
+                                           "java.cls.sharedUnloadedClasses"};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof COUNTERS / sizeof *COUNTERS; i++)
+        sum += load_u64(jvm_counter_find(COUNTERS[i]), 0);
+    return sum;
+}
+
 static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = clock_now_ns() + drain->chunk_ns,
             next_scan_ns = clock_now_ns() + SCAN_NS;
     int64_t next_publish_ns = clock_now_ns(), next_count_ns = next_publish_ns,
             end_ns = drain->recording->end_ns;
+    int64_t recount_ns = next_count_ns;
+    uint64_t counted_changes = 0;
     int failures = 0;
     pthread_mutex_lock(&drain->lock);
     while (wait_turn(
@@ -112,7 +129,12 @@ static void work(struct drain *drain, JNIEnv *env)
         }
         if (clock_now_ns() >= next_count_ns) {
             int64_t began_ns = clock_now_ns(), took_ns;
-            count_methods(drain->recording);
+            uint64_t changes = class_changes();
+            if (changes == 0 || changes != counted_changes || began_ns >= recount_ns) {
+                count_methods(drain->recording);
+                recount_ns = began_ns + RECOUNT_NS;
+            }
+            counted_changes = changes;
             took_ns = clock_now_ns() - began_ns;
             next_count_ns =
                 began_ns + (took_ns * COUNT_PART > COUNT_NS ? took_ns * COUNT_PART : COUNT_NS);

@@ -338,7 +338,8 @@ static bool is_given(const struct agent_options *options, enum agent_option opti
     return (options->given & 1u << option) != 0;
 }
 
-/* The samples of a chunk are of one interval each, which its Settings tell: at a change it ends. */
+/* The samples of a kind in one chunk are of one interval, which its Settings tell: at a change it ends, but not for a
+ * pause. */
 static bool end_chunk_of_others(JNIEnv *env, char *error, size_t error_size)
 {
     struct alloc_counts allocs = {0};
@@ -348,9 +349,9 @@ static bool end_chunk_of_others(JNIEnv *env, char *error, size_t error_size)
                                             .wall_ns = threads_wall_interval_ns(profiler.threads),
                                             .alloc_bytes = allocs.interval_bytes};
     drain_lock(profiler.drain);
-    jfr_set_intervals(profiler.recording->writer, &intervals);
+    bool told = jfr_set_intervals(profiler.recording->writer, &intervals);
     drain_unlock(profiler.drain);
-    return profiler_dump(env, error, error_size);
+    return told || profiler_dump(env, error, error_size);
 }
 
 static bool set_intervals(const struct agent_options *options, char *error, size_t error_size)

@@ -36,7 +36,7 @@ struct jfr_pool {
 struct jfr_writer {
     struct chunk_file *file;
     char *settings, *jvm_version;
-    struct jfr_intervals intervals;
+    struct jfr_intervals intervals, told; /* of the next chunk; in Settings of the present one */
     uint64_t recording; /* unlike that of other recordings */
     int64_t chunk;      /* 0, 1 ... */
     bool open;

@@ -135,6 +135,7 @@ static struct jfr_bytes *begin_account(struct jfr_writer *writer, enum jfr_type 
 static void settings_event(struct jfr_writer *writer)
 {
     struct jfr_bytes *event = begin_event(writer, JFR_SETTINGS);
+    writer->told = writer->intervals;
     jfr_bytes_text(event, writer->settings);
     jfr_bytes_number(event, (uint64_t)writer->intervals.cpu_ns);
     jfr_bytes_number(event, (uint64_t)writer->intervals.wall_ns);
@@ -229,9 +230,17 @@ static bool write_metadata(struct jfr_writer *writer)
     return good;
 }
 
-void jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals)
+static bool is_told(int64_t told, int64_t interval)
+{
+    return interval == 0 || interval == told;
+}
+
+bool jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals)
 {
     writer->intervals = *intervals;
+    return is_told(writer->told.cpu_ns, intervals->cpu_ns) &&
+           is_told(writer->told.wall_ns, intervals->wall_ns) &&
+           is_told(writer->told.alloc_bytes, intervals->alloc_bytes);
 }
 
 bool jfr_chunk_begin(struct jfr_writer *writer)

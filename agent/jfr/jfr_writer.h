@@ -65,8 +65,9 @@ struct jfr_class_definition {
 size_t jfr_encode_class_definition(const struct jfr_class_definition *definition, uint8_t *out,
                                    size_t size);
 
-/* Of the chunks that begin from now on, each of which tells them in nmtagent.Settings. */
-void jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals);
+/* Of the chunks that begin from now on, each of which tells them in nmtagent.Settings. False: the present chunk
+ * has told another interval of what is not off, so it should end. */
+bool jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals);
 bool jfr_chunk_begin(struct jfr_writer *writer);
 /* Encoded events, whole. False when they could not be written, or were not events: what is whole is
  * written, the rest is counted as a loss. */

@@ -74,7 +74,7 @@ static void scan(struct threads *threads)
 {
     struct proc_numbers tasks;
     struct thread_entry *entry;
-    int tid;
+    int tid, own = gettid();
     /* No descriptor: nobody is new and nobody gone, until the next scan. */
     if (!proc_numbers_open(&tasks, "/proc/self/task"))
         return;
@@ -88,6 +88,8 @@ static void scan(struct threads *threads)
             continue;
         }
         entry->seen = threads->scan;
+        if (tid == own && entry->blocked) /* the agent's, for good */
+            continue;
         /* Ended, and still here: it is on its way out, or has left the JVM and goes on without. */
         if ((entry->blocked || entry->ended) && sigprof_thread_signals(tid, &signals)) {
             entry->ended = false;
