@@ -85,14 +85,20 @@ static void count_methods(const struct recording *recording)
 }
 
 /* Another number whenever a class is loaded or unloaded; 0: this JVM does not count them where we could read it. */
-static uint64_t class_changes(void)
+static uint64_t class_changes(const struct recording *recording)
 {
     static const char *const COUNTERS[] = {"java.cls.loadedClasses", "java.cls.sharedLoadedClasses",
                                            "java.cls.unloadedClasses",
                                            "java.cls.sharedUnloadedClasses"};
     uint64_t sum = 0;
-    for (size_t i = 0; i < sizeof COUNTERS / sizeof *COUNTERS; i++)
-        sum += load_u64(jvm_counter_find(COUNTERS[i]), 0);
+    if (recording->sampler.engine->walk_here == NULL) /* its loads are guarded */
+        return 0;
+    for (size_t i = 0; i < sizeof COUNTERS / sizeof *COUNTERS; i++) {
+        uintptr_t counter = jvm_counter_find(COUNTERS[i]);
+        if (counter == 0)
+            return 0;
+        sum += load_u64(counter, 0);
+    }
     return sum;
 }
 
@@ -129,7 +135,7 @@ static void work(struct drain *drain, JNIEnv *env)
         }
         if (clock_now_ns() >= next_count_ns) {
             int64_t began_ns = clock_now_ns(), took_ns;
-            uint64_t changes = class_changes();
+            uint64_t changes = class_changes(drain->recording);
             if (changes == 0 || changes != counted_changes || began_ns >= recount_ns) {
                 count_methods(drain->recording);
                 recount_ns = began_ns + RECOUNT_NS;
