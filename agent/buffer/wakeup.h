@@ -8,11 +8,10 @@
  *     WAITING --ask--> ASKED --the drain rests--> RESTING --it comes--> WAITING
  *        any --stop--> STOPPED
  *
- * wakeup_count: signal context; errno is saved by the caller. wakeup_stop: any thread but in a handler. wakeup_wait: the drain
- * thread.
+ * wakeup_count: signal context; errno is saved by the caller. wakeup_stop: any thread but in a
+ * handler. wakeup_wait: the drain thread.
  */
-#ifndef AGENT_BUFFER_WAKEUP_H
-#define AGENT_BUFFER_WAKEUP_H
+#pragma once
 
 #include "agent/mem/mem.h"
 
@@ -74,5 +73,3 @@ static inline bool wakeup_wait(struct wakeup *wakeup, int64_t earliest_ns, int64
     }
     return false;
 }
-
-#endif

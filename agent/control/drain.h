@@ -1,6 +1,7 @@
 /*
- * drain: the agent's one thread: empties the buffers once a second, or up to ten times when handlers ask
- * (agent/buffer/wakeup.h), maps ahead what handlers will need, looks for new threads, ends chunks. While none can be written it pauses the timers.
+ * drain: the agent's one thread: empties the buffers once a second, or up to ten times when handlers
+ * ask (agent/buffer/wakeup.h), maps ahead what handlers will need, looks for new threads, ends
+ * chunks. While none can be written it pauses the timers.
  *
  * A daemon thread of the JVM (it asks JVMTI for names). drain_lock keeps it from the recording
  * while a command works on it.

@@ -37,8 +37,8 @@ struct jfr_writer {
     struct chunk_file *file;
     char *settings, *jvm_version;
     struct jfr_intervals intervals, told; /* of the next chunk; in Settings of the present one */
-    uint64_t recording; /* unlike that of other recordings */
-    int64_t chunk;      /* 0, 1 ... */
+    uint64_t recording;                   /* unlike that of other recordings */
+    int64_t chunk;                        /* 0, 1 ... */
     bool open;
     uint32_t salt;
     int64_t start_ticks;
