@@ -1,7 +1,8 @@
 #include "analyzers/plan/plan_input.h"
 
+#include "analyzers/model/texts.h"
+
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 /* More within the horizon is a slip of the pen; up to here every sum fits into 64 bits. */
@@ -57,36 +58,27 @@ double plan_input_grown(const struct plan_input *input)
     return round(plan_input_get(input, PLAN_GROWTH) * plan_input_get(input, PLAN_HORIZON));
 }
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *error, size_t size,
-                                                         const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vsnprintf(error, size, format, values);
-    va_end(values);
-    return false;
-}
-
 bool plan_input_check(const struct plan_input *input, char *error, size_t size)
 {
     for (int i = 0; i < PLAN_NUMBER_COUNT; i++) {
         const struct plan_number_row *row = &number_rows[i];
         double number = input->slot[i].number;
         if (input->slot[i].given && !(number >= row->least && number <= row->most))
-            return refuse(error, size, "--%s: a number from %.15g to %.15g is needed", row->option,
-                          row->least, row->most);
+            return text_error(error, size, "--%s: a number from %.15g to %.15g is needed",
+                              row->option, row->least, row->most);
         if (input->slot[i].given && row->kind == PLAN_KIND_COUNT && number != floor(number))
-            return refuse(error, size, "--%s: a whole number is needed", row->option);
+            return text_error(error, size, "--%s: a whole number is needed", row->option);
     }
     if (!plan_input_known(input, PLAN_CLASSES))
-        return refuse(error, size, "--classes N is needed, or --from");
+        return text_error(error, size, "--classes N is needed, or --from");
     if (input->slot[PLAN_LOADERS].given &&
         plan_input_get(input, PLAN_LOADERS) > plan_input_get(input, PLAN_CLASSES))
-        return refuse(error, size, "--loaders: more loaders than classes");
+        return text_error(error, size, "--loaders: more loaders than classes");
     if (plan_input_churned(input) + plan_input_grown(input) > LOADS_MOST)
-        return refuse(error, size, "--churn and --growth over that time: more than 10^10 classes");
+        return text_error(error, size,
+                          "--churn and --growth over that time: more than 10^10 classes");
     if (input->jdk_major < 8 || input->jdk_major > 99)
-        return refuse(error, size, "--jdk: 8 or later is needed");
+        return text_error(error, size, "--jdk: 8 or later is needed");
     return true;
 }
 

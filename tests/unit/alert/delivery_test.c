@@ -383,42 +383,36 @@ static void test_a_folder_that_cannot_be_written(void **state)
     delivery_destroy(delivery);
 }
 
-static void test_a_password(void **state)
+/* option: names the file for as long as a delivery is made. */
+static void sends_secret(const char *name, const char *line, const char **option,
+                         const char *header, const char *secret)
 {
     char path[128];
-    (void)state;
-    snprintf(path, sizeof path, "%s/users", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
-    fputs("me:secret\n", file);
+    fprintf(file, "%s\n", line);
     fclose(file);
     assert_int_equal(chmod(path, 0600), 0);
-    user_file = path;
+    *option = path;
     struct delivery *delivery = create(RECEIVER_ALERTMANAGER, 100, open_listener());
-    user_file = "";
+    *option = "";
     give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_RAISED);
     settle(delivery);
-    assert_string_equal(authorization, "Authorization: Basic bWU6c2VjcmV0");
-    assert_null(strstr(said, "secret"));
+    assert_string_equal(authorization, header);
+    assert_null(strstr(said, secret));
     delivery_destroy(delivery);
+}
+
+static void test_a_password(void **state)
+{
+    (void)state;
+    sends_secret("users", "me:secret", &user_file, "Authorization: Basic bWU6c2VjcmV0", "secret");
 }
 
 static void test_a_token(void **state)
 {
-    char path[128];
     (void)state;
-    snprintf(path, sizeof path, "%s/token", folder);
-    FILE *file = fopen(path, "w");
-    fputs("ey.J_0-~+/=\n", file);
-    fclose(file);
-    assert_int_equal(chmod(path, 0600), 0);
-    token_file = path;
-    struct delivery *delivery = create(RECEIVER_ALERTMANAGER, 100, open_listener());
-    token_file = "";
-    give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_RAISED);
-    settle(delivery);
-    assert_string_equal(authorization, "Authorization: Bearer ey.J_0-~+/=");
-    assert_null(strstr(said, "ey.J"));
-    delivery_destroy(delivery);
+    sends_secret("token", "ey.J_0-~+/=", &token_file, "Authorization: Bearer ey.J_0-~+/=", "ey.J");
 }
 
 static void test_configuration_of_a_receiver(void **state)
