@@ -70,7 +70,7 @@ int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn 
 /* Walks what is in the active table by now, and leaves it there. For events that were flushed after
  * the rotation and are from after it: with these stacks too, the chunk they are in is complete. */
 int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit, void *context);
-/* Maps what the active table will need next. Call it a few times a second. */
+/* Maps what the active table will need next. Call it each second, and after some puts (agent/buffer/wakeup.h). */
 void calltrace_refill(struct calltrace_storage *storage);
 
 /* No table grows any more, and half of the budget. Mapped memory stays until its table is cleared. */

@@ -37,7 +37,7 @@ struct drain {
     pthread_mutex_t lock;
 };
 
-/* False: stopped. What lazily made ids and living objects wait for comes to this thread without an event. */
+/* False: stopped. Lazily made ids and living objects need short turns: nothing asks for those. */
 static bool wait_turn(struct drain *drain, int64_t latest_ns)
 {
     int64_t turn_ns = clock_now_ns() + TURN_NS;
@@ -66,14 +66,15 @@ static int64_t next_end_ns(const struct drain *drain, int *failures)
     return clock_now_ns() + (wait_ns < longest_ns ? wait_ns : longest_ns);
 }
 
-/* Sums of all classes, and by family where reading their names does not keep this thread for long. */
-static void count_methods(const struct recording *recording)
+/* Sums of all classes, and by family where reading their names does not keep this thread for long. False: something
+ * could not be read, and is worth another try. */
+static bool count_methods(const struct recording *recording)
 {
     struct loaded_methods sums, named;
     struct loaded_families *families = NULL;
     char unused[160];
     if (recording->sampler.engine->walk_here == NULL)
-        return;
+        return false;
     bool good = class_graph_walk(&sums, NULL, unused, sizeof unused), names = false;
     if (good && sums.classes <= NAMED_CLASSES_MAX)
         families = mem_map(COMPONENT_CLASS_DEFINITIONS, sizeof *families);
@@ -82,6 +83,7 @@ static void count_methods(const struct recording *recording)
     published_methods(names ? &named : good ? &sums : NULL);
     if (families != NULL)
         mem_unmap(COMPONENT_CLASS_DEFINITIONS, families, sizeof *families);
+    return names || (good && sums.classes > NAMED_CLASSES_MAX);
 }
 
 /* Another number whenever a class is loaded or unloaded; 0: this JVM does not count them where we could read it. */
@@ -137,10 +139,9 @@ static void work(struct drain *drain, JNIEnv *env)
             int64_t began_ns = clock_now_ns(), took_ns;
             uint64_t changes = class_changes(drain->recording);
             if (changes == 0 || changes != counted_changes || began_ns >= recount_ns) {
-                count_methods(drain->recording);
+                counted_changes = count_methods(drain->recording) ? changes : 0;
                 recount_ns = began_ns + RECOUNT_NS;
             }
-            counted_changes = changes;
             took_ns = clock_now_ns() - began_ns;
             next_count_ns =
                 began_ns + (took_ns * COUNT_PART > COUNT_NS ? took_ns * COUNT_PART : COUNT_NS);
