@@ -96,7 +96,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-PROCESS := messages files signals
+PROCESS := messages files signals left_behind apart
 JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files target attach attach_connect
 WATCH := watch_options pause_budget load_log naming watcher watching stop_profiler session
 RECORD := recording
@@ -108,6 +108,7 @@ COMMANDS := options config list top check watch replay report verdict rules prof
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top
+WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
@@ -117,7 +118,7 @@ WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/frame_cache hotspot
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -1,5 +1,8 @@
 /* nmtwatch: the verbs are a table; everything else is in their files. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/process/apart.h"
+#include "nmtwatch/worker/worker.h"
 #include "reports/json/json_out.h"
 #include "nmtwatch/process/messages.h"
 
@@ -176,6 +179,32 @@ static void open_standard_files(void)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+struct running {
+    const struct command *command;
+    int argc;
+    char **argv;
+};
+
+static int run_command(void *context)
+{
+    const struct running *running = context;
+    privileged_workers(worker_start);
+    return finish_output(running->command, running->command->run(running->argc, running->argv));
+}
+
+/* A verb that reads a JVM's files by itself can be ended while it stands still in one of them. */
+static int run_apart(const struct command *command, int argc, char **argv)
+{
+    struct running running = {command, argc, argv};
+    int code = command->apart ? apart_run(run_command, &running, 0) : run_command(&running);
+    if (code >= 0)
+        return code;
+    return print_failure(EXIT_IO,
+                         "nmtwatch %s: a child that reads the JVM's files does not end; it is left "
+                         "behind\n",
+                         command->name);
+}
+
 int main(int argc, char **argv)
 {
     open_standard_files();
@@ -183,7 +212,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a full disk */
     /* A person at a terminal. */
     if (argc < 2 && isatty(STDIN_FILENO) && options_screen())
-        return finish_output(&command_top, command_top.run(1, (char *[]){"top", NULL}));
+        return run_apart(&command_top, 1, (char *[]){"top", NULL});
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;
@@ -194,6 +223,5 @@ int main(int argc, char **argv)
     else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
         name = command_version.name;
     const struct command *command = find_command(name);
-    return command != NULL ? finish_output(command, command->run(argc - 1, argv + 1))
-                           : unknown_command(name);
+    return command != NULL ? run_apart(command, argc - 1, argv + 1) : unknown_command(name);
 }

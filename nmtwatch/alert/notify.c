@@ -1,6 +1,7 @@
 #include "nmtwatch/alert/notify.h"
 
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/left_behind.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -108,8 +109,7 @@ void notifier_step(struct notifier *notifier, int64_t now_ms)
         pid_t got = waitpid(running->pid, &status, WNOHANG);
         if (got == 0 && now_ms - running->since_ms >= NOTIFY_TIMEOUT_MS) {
             kill(-running->pid, SIGKILL);
-            kill(running->pid, SIGKILL);
-            waitpid(running->pid, &status, 0);
+            left_behind(running->pid);
             failed(notifier, "the notify command was killed after 10 s");
             running->pid = 0;
         } else if (got == running->pid) {

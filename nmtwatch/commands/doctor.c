@@ -593,4 +593,5 @@ const struct command command_doctor = {
              "Exit codes: 0 all checks passed, 1 something is missing or limited, 10-32 PID\n"
              "cannot be inspected.\n",
     .run = run,
+    .apart = true,
 };

@@ -187,4 +187,5 @@ const struct command command_holders = {
              "--allow-pause is missing, 74 the dump cannot be read, there is no room for it,\n"
              "or it was interrupted.\n",
     .run = run,
+    .apart = true,
 };

@@ -4,6 +4,7 @@
 #include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/observe/observe.h"
+#include "nmtwatch/process/apart.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
@@ -17,84 +18,78 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DURATION_MS 10000
-#define INTERVAL_MS 10
-#define EVERY_BYTES (512 << 10)
-#define ROWS        30
+#define DURATION_MS   10000
+#define INTERVAL_MS   10
+#define EVERY_BYTES   (512 << 10)
+#define REPAIR_MAX_MS 15000
 
-static int write_file(const struct observe_report *report, enum profile_format format,
-                      const char *path)
+/* --- one JVM ---------------------------------------------------------------------------------- */
+
+/* To the file, or to standard output. False with errno. */
+static bool put_text(const struct observe_child *child, const char *path)
 {
-    FILE *out = result_open(path, 0);
-    if (result_close(out, path, out != NULL && observe_report_write(report, format, ROWS, out)))
-        return 0;
-    return print_failure(EXIT_IO, "nmtwatch observe: %s: %s\n", path, strerror(errno));
+    size_t bytes;
+    char *text = observe_child_text(child, 0, &bytes);
+    errno = ENOMEM;
+    if (text == NULL)
+        return false;
+    bool good;
+    if (path == NULL) {
+        good = fwrite(text, 1, bytes, stdout) == bytes && fflush(stdout) == 0;
+    } else {
+        FILE *out = result_open(path, 0);
+        good = result_close(out, path, out != NULL && fwrite(text, 1, bytes, out) == bytes);
+    }
+    int reason = errno;
+    free(text);
+    errno = reason;
+    return good;
 }
 
-static int push_report(const struct push_options *options, const struct target *target,
-                       const struct observe_report *report)
+/* The text at this place of its request, as a profile; the caller frees bytes. */
+static struct push_profile profile_of(const struct observe_child *child, int index,
+                                      const struct observe_options *options,
+                                      const struct observe_result *result, int64_t start_ms)
 {
-    char *bytes = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&bytes, &length);
-    bool good = out != NULL && observe_report_write(report, PROFILE_PPROF, 0, out);
-    good = out != NULL && fclose(out) == 0 && good;
-    const struct push_profile profile = {
+    char *text = result->code == 0 ? observe_child_text(child, index, &length) : NULL;
+    return (struct push_profile){
         .format = "pprof",
-        .what = report->what,
-        .start_ms = report->start_ns / 1000000,
-        .duration_ms = report->elapsed_ms,
-        .rate_hz = report->interval_ns > 0 ? INT64_C(1000000000) / report->interval_ns : 0,
-        .bytes = bytes,
+        .what = observe_mode_name(options->mode),
+        .start_ms = start_ms,
+        .duration_ms = result->elapsed_ms,
+        .rate_hz = options->mode == OBSERVE_CPU ? INT64_C(1000000000) / options->interval_ns : 0,
+        .bytes = text,
         .length = length,
     };
-    int code = EXIT_IO;
-    if (good)
-        code = push(options, target, &profile, "observe");
-    else
-        print_error("nmtwatch observe: --push: out of memory\n");
-    free(bytes);
-    return code;
 }
 
-static int observe(const struct target *target, const struct observe_options *options, bool json,
-                   const char *output, enum profile_format format, const struct push_options *store)
+static int observe(const struct target *target, const struct observe_request *request,
+                   const char *output, const struct push_options *store)
 {
-    struct observe_report report = {0};
+    struct observe_result result;
     char error[400] = "";
-    int code = EXIT_IO;
+    int64_t start_ms = clock_ms(CLOCK_REALTIME);
     if (!signals_catch(SIGNALS_END))
-        print_error("nmtwatch observe: signals: %s\n", strerror(errno));
-    else if (!observe_run(target, options, &report, error, sizeof error)) {
-        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
-        code = observe_failure_code(target);
-    } else if (output != NULL)
-        code = write_file(&report, format, output);
-    else
-        code = observe_report_write(&report, json ? PROFILE_TOP : PROFILE_TOP_TEXT, ROWS, stdout)
-                   ? 0
-                   : EXIT_IO;
-    if (code == 0 && store->url != NULL)
-        code = fflush(stdout) == 0 ? push_report(store, target, &report) : EXIT_IO;
-    observe_report_free(&report);
-    return code;
-}
-
-/* --- methods ---------------------------------------------------------------------------------- */
-
-static int count_methods(const struct target *target, bool json)
-{
-    struct loaded_methods methods;
-    char error[400] = "";
-    int code = 0;
-    if (!loaded_methods_read(target, &methods, error, sizeof error)) {
-        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
-        code = observe_failure_code(target);
-    } else if (!loaded_methods_write(&methods, target, json ? PROFILE_TOP : PROFILE_TOP_TEXT,
-                                     stdout)) {
-        code = EXIT_IO;
+        return print_failure(EXIT_IO, "nmtwatch observe: signals: %s\n", strerror(errno));
+    struct observe_child *child = observe_child_start(target, request, error, sizeof error);
+    if (child == NULL)
+        return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
+    observe_child_wait(child, &result);
+    int code = result.code;
+    if (code != 0)
+        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, result.sentence);
+    else if (!put_text(child, output))
+        code = print_failure(EXIT_IO, "nmtwatch observe: %s: %s\n",
+                             output != NULL ? output : "standard output", strerror(errno));
+    if (code == 0 && store->url != NULL) {
+        struct push_profile profile = profile_of(child, 1, &request->options, &result, start_ms);
+        code = profile.bytes != NULL
+                   ? push(store, target, &profile, "observe")
+                   : print_failure(EXIT_IO, "nmtwatch observe: --push: out of memory\n");
+        free((void *)(uintptr_t)profile.bytes);
     }
-    loaded_methods_free(&methods);
+    observe_child_close(child);
     return code;
 }
 
@@ -234,25 +229,12 @@ static void push_results(struct group *group)
     struct push *push = group->store->url != NULL ? push_begin(group->store, "observe") : NULL;
     for (int i = 0; push != NULL && i < group->count; i++) {
         const struct observed *observed = &group->at[i];
-        const struct observe_options *options = &group->request.options;
-        size_t bytes = 0;
-        char *text =
-            observed->result.code == 0
-                ? observe_child_text(observed->child, group->request.format_count - 1, &bytes)
-                : NULL;
-        const struct push_profile profile = {
-            .format = "pprof",
-            .what = observe_mode_name(options->mode),
-            .start_ms = observed->start_ms,
-            .duration_ms = observed->result.elapsed_ms,
-            .rate_hz =
-                options->mode == OBSERVE_CPU ? INT64_C(1000000000) / options->interval_ns : 0,
-            .bytes = text,
-            .length = bytes,
-        };
-        if (text != NULL)
+        struct push_profile profile =
+            profile_of(observed->child, group->request.format_count - 1, &group->request.options,
+                       &observed->result, observed->start_ms);
+        if (profile.bytes != NULL)
             push_add(push, &observed->target, &profile);
-        free(text);
+        free((void *)(uintptr_t)profile.bytes);
     }
     if (group->store->url != NULL && (push == NULL || push_end(push) != 0))
         group->code = EXIT_IO;
@@ -316,19 +298,30 @@ static int observe_many(struct group *group, const char *match)
 
 /* --- the JVM's own sampler -------------------------------------------------------------------- */
 
+static int repair(void *context)
+{
+    const struct target *target = context;
+    char done[200], error[400] = "";
+    if (heap_sampler_repair(target, done, sizeof done, error, sizeof error)) {
+        printf("pid %d: %s\n", (int)target->pid, done);
+        return 0;
+    }
+    print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
+    return observe_failure_code(target);
+}
+
 static int repair_sampler(const char *pid)
 {
     struct target target;
-    char done[200], error[400] = "";
     int code = target_option_open(&command_observe, pid, &target);
     if (code != 0)
         return code;
-    if (heap_sampler_repair(&target, done, sizeof done, error, sizeof error)) {
-        printf("pid %d: %s\n", (int)target.pid, done);
-    } else {
-        print_error("nmtwatch observe: pid %d: %s\n", (int)target.pid, error);
-        code = observe_failure_code(&target);
-    }
+    code = apart_run(repair, &target, REPAIR_MAX_MS);
+    if (code < 0)
+        code = print_failure(observe_failure_code(&target),
+                             "nmtwatch observe: pid %d: the JVM holds its memory: nothing was "
+                             "repaired\n",
+                             (int)target.pid);
     target_close(&target);
     return code;
 }
@@ -423,9 +416,15 @@ static int run_one(const char *pid, const struct arguments *arguments)
         return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
     int code = target_option_open(&command_observe, pid, &target);
     if (code == 0) {
-        code = methods ? count_methods(&target, arguments->json)
-                       : observe(&target, &arguments->options, arguments->json, output, format,
-                                 &arguments->push);
+        struct observe_request request = {.options = arguments->options, .format_count = 1};
+        request.format[0] = output != NULL    ? format
+                            : arguments->json ? PROFILE_TOP
+                                              : PROFILE_TOP_TEXT;
+        if (methods)
+            request.options.duration_ms = 0; /* as they are now */
+        if (arguments->push.url != NULL)
+            request.format[request.format_count++] = PROFILE_PPROF;
+        code = observe(&target, &request, output, &arguments->push);
         target_close(&target);
     }
     return code;

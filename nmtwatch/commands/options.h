@@ -43,6 +43,7 @@ struct command {
     const char *summary; /* for `nmtwatch help` */
     const char *usage; /* `nmtwatch VERB --help`: synopsis and prose; options.h adds the options */
     int (*run)(int argc, char **argv);
+    bool apart; /* it reads the JVM's files and memory by itself: in a child that can be given up */
 };
 
 extern const struct command command_list, command_check, command_top, command_watch, command_record,

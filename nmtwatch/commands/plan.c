@@ -271,4 +271,5 @@ const struct command command_plan = {
              "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-32 the JVM could not be\n"
              "asked, 64 usage, 74 the recording cannot be read.\n",
     .run = run,
+    .apart = true,
 };

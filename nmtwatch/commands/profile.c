@@ -479,4 +479,5 @@ const struct command command_profile = {
              "Exit codes: 0 done, 10-32 the JVM could not be asked or the agent command\n"
              "failed, 64 usage, 74 a file cannot be written.\n",
     .run = run,
+    .apart = true,
 };

@@ -272,4 +272,5 @@ const struct command command_triage = {
              "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-32 the JVM could not\n"
              "be asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
+    .apart = true,
 };

@@ -33,9 +33,11 @@ int agent_figures_file(const struct target *target)
 
 static bool read_published(const struct target *target, struct published *published)
 {
-    int fd = privileged_apart()
-                 ? privileged_open(PRIVILEGED_FIGURES, target->pid, target->start_time_ticks, "")
-                 : agent_figures_file(target);
+    if (privileged_apart())
+        return privileged_read(PRIVILEGED_FIGURES, target, 0, published, sizeof *published, NULL) ==
+                   (ssize_t)sizeof *published &&
+               is_of(target, published);
+    int fd = agent_figures_file(target);
     if (fd < 0)
         return false;
     bool good = read(fd, published, sizeof *published) == (ssize_t)sizeof *published &&
@@ -143,19 +145,15 @@ static int remove_left(const struct removal *removal)
 
 int agent_leftovers_remove(const struct target *target)
 {
-    if (privileged_apart()) {
-        privileged_do(PRIVILEGED_TIDY, target->pid, target->start_time_ticks, "");
-        return 0; /* nothing reports its number */
-    }
+    if (privileged_apart())
+        return privileged_tidy(target);
     return remove_left(&(struct removal){.target = target});
 }
 
 int agent_leftovers_remove_here(void)
 {
-    if (privileged_apart()) {
-        privileged_do(PRIVILEGED_TIDY, 0, 0, "");
-        return 0;
-    }
+    if (privileged_apart())
+        return privileged_tidy(NULL);
     struct target here = {.uid = geteuid(), .gid = getegid()};
     snprintf(here.root, sizeof here.root, "%s", target_host_root());
     return remove_left(&(struct removal){

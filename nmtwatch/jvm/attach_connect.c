@@ -4,6 +4,7 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,9 +189,7 @@ static void end_guard(struct attach_connect *attempt)
 {
     if (attempt->guard == 0)
         return;
-    kill(attempt->guard, SIGKILL);
-    while (waitpid(attempt->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
+    left_behind(attempt->guard);
     close(attempt->guard_pipe);
     attempt->guard = 0;
 }
@@ -484,9 +482,7 @@ static void reap_child(struct attach_connect *attempt)
     }
     if (attempt->child == 0)
         return;
-    kill(attempt->child, SIGKILL); /* it has answered, or is given up on */
-    while (waitpid(attempt->child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    left_behind(attempt->child); /* it has answered, or is given up on */
     close(attempt->child_fd);
     attempt->child = 0;
     attempt->child_fd = -1;
@@ -532,7 +528,7 @@ static enum connect_state ask_helper(struct attach_connect *attempt, int64_t now
     int fd = privileged_connect(attempt->target, attempt->as_owner, left_ms, attempt->request,
                                 attempt->request_len);
     if (fd < 0)
-        return fail_errno(attempt, "asking the root helper", errno);
+        return fail_errno(attempt, "asking the worker", errno);
     attempt->child_fd = fd;
     attempt->stage = CONNECT_AWAIT_HELPER;
     return CONNECT_BUSY;
@@ -557,7 +553,7 @@ static enum connect_state await_helper(struct attach_connect *attempt, int64_t n
     if (got == 0) /* it has too many of them under way */
         return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
     if (got != (ssize_t)sizeof failure)
-        return fail(attempt, FAILURE_SYSTEM, "the root helper's answer did not come whole");
+        return fail(attempt, FAILURE_SYSTEM, "the worker's answer did not come whole");
     attempt->failure = failure;
     connect_cancel(attempt);
     return CONNECT_FAILED;

@@ -39,7 +39,8 @@ static const struct {
 #define COUNTERS (sizeof counter_rows / sizeof counter_rows[0])
 
 struct perfdata {
-    int fd;
+    int fd;               /* -1: a worker has it */
+    struct target target; /* for the worker */
     size_t size;
     bool found[COUNTERS];
     struct hsperfdata_entry entries[COUNTERS];
@@ -47,12 +48,20 @@ struct perfdata {
     unsigned char image[]; /* size bytes */
 };
 
+static ssize_t read_from(const struct perfdata *perfdata, size_t from, size_t size)
+{
+    unsigned char *into = (unsigned char *)(uintptr_t)perfdata->image + from;
+    if (perfdata->fd >= 0)
+        return pread(perfdata->fd, into, size, (off_t)from);
+    return privileged_read(PRIVILEGED_PERFDATA, &perfdata->target, (int64_t)from, into, size, NULL);
+}
+
 /* The whole file again: 32 KiB, 7 us. A shorter read means that it was cut. */
 static bool refresh(struct perfdata *perfdata)
 {
     size_t got = 0;
     while (got < perfdata->size) {
-        ssize_t n = pread(perfdata->fd, perfdata->image + got, perfdata->size - got, (off_t)got);
+        ssize_t n = read_from(perfdata, got, perfdata->size - got);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -62,19 +71,20 @@ static bool refresh(struct perfdata *perfdata)
     return true;
 }
 
-static struct perfdata *read_image(int fd, const struct stat *status, int *error)
+static struct perfdata *read_image(const struct target *target, int fd, int64_t size, int *error)
 {
-    if (status->st_size < 32) {
+    if (size < 32) {
         *error = EAGAIN; /* just created */
         return NULL;
     }
-    struct perfdata *perfdata = calloc(1, sizeof *perfdata + (size_t)status->st_size);
+    struct perfdata *perfdata = calloc(1, sizeof *perfdata + (size_t)size);
     if (perfdata == NULL) {
         *error = ENOMEM;
         return NULL;
     }
     perfdata->fd = fd;
-    perfdata->size = (size_t)status->st_size;
+    perfdata->target = *target;
+    perfdata->size = (size_t)size;
     enum parse_result result = PARSE_INCOMPLETE;
     if (refresh(perfdata))
         result = hsperfdata_open(&perfdata->view, perfdata->image, perfdata->size);
@@ -85,16 +95,24 @@ static struct perfdata *read_image(int fd, const struct stat *status, int *error
     return NULL;
 }
 
-static int open_file(const struct target *target, struct stat *status)
+/* How large it is; *fd: -1 where a worker has it. -1 with errno. */
+static int64_t open_file(const struct target *target, int *fd)
 {
-    if (!privileged_apart())
-        return perfdata_file(target, status);
-    int fd = privileged_open(PRIVILEGED_PERFDATA, target->pid, target->start_time_ticks, "");
-    if (fd < 0 || (fstat(fd, status) == 0 && status->st_size <= PERFDATA_MAX_BYTES))
-        return fd;
-    close(fd);
+    struct stat status;
+    int64_t size;
+    char none;
+    *fd = -1;
+    if (privileged_apart()) {
+        if (privileged_read(PRIVILEGED_PERFDATA, target, 0, &none, 1, &size) < 0)
+            return -1;
+    } else {
+        *fd = perfdata_file(target, &status);
+        if (*fd < 0)
+            return -1;
+        size = status.st_size;
+    }
     errno = EFBIG;
-    return -1;
+    return size <= PERFDATA_MAX_BYTES ? size : -1;
 }
 
 int perfdata_file(const struct target *target, struct stat *status)
@@ -105,20 +123,20 @@ int perfdata_file(const struct target *target, struct stat *status)
 
 struct perfdata *perfdata_open(const struct target *target)
 {
-    struct stat status;
-    int error = 0;
+    int fd, error = 0;
     if (target->perfdata[0] == '\0') {
         errno = ENOENT;
         return NULL;
     }
-    int fd = open_file(target, &status);
-    if (fd < 0) {
+    int64_t size = open_file(target, &fd);
+    if (size < 0) {
         errno = errno == ELOOP || errno == EACCES ? EPERM : errno == EFBIG ? EINVAL : errno;
         return NULL;
     }
-    struct perfdata *perfdata = read_image(fd, &status, &error);
+    struct perfdata *perfdata = read_image(target, fd, size, &error);
     if (perfdata == NULL) {
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         errno = error;
         return NULL;
     }
@@ -172,7 +190,8 @@ void perfdata_close(struct perfdata *perfdata)
 {
     if (perfdata == NULL)
         return;
-    close(perfdata->fd);
+    if (perfdata->fd >= 0)
+        close(perfdata->fd);
     free(perfdata);
 }
 

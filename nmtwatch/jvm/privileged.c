@@ -1,25 +1,29 @@
 #include "nmtwatch/jvm/privileged.h"
 
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/left_behind.h"
 #include "nmtwatch/process/messages.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FDS_MAX 4 /* more than any caller sends: what is too much is closed */
+#define FDS_MAX       4 /* more than any caller sends: what is too much is closed */
+#define WORKERS_MAX   64
+/* A worker answers within a millisecond, on a machine with a load of 100 within 300 ms. */
+#define LATE_MS       2000
+#define LATE_SMAPS_MS 20000 /* of 100 000 mappings: 5 s */
+#define PASSED_MAX    256
+#define PASSED_MS     30000 /* the first time; then twice as long each time */
+#define PASSED_MAX_MS 600000
+#define OWNER_TIMES   10 /* an owner who held us is passed by for so many times as long */
 
 static int helper_fd = -1;
-
-void privileged_begin(int fd)
-{
-    helper_fd = fd;
-}
-
-bool privileged_apart(void)
-{
-    return helper_fd >= 0;
-}
+static privileged_start_fn *start_worker;
+static pid_t caller; /* not the children that were forked without exec: they do it themselves */
 
 /* --- messages --------------------------------------------------------------------------------- */
 
@@ -28,11 +32,13 @@ union control {
     char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 };
 
-bool privileged_send(int socket_fd, const void *bytes, size_t length, int fd, int flags)
+bool privileged_send_both(int socket_fd, const void *head, size_t head_length, const void *bytes,
+                          size_t length, int fd, int flags)
 {
     union control control = {0};
-    struct iovec text = {(void *)(uintptr_t)bytes, length};
-    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+    struct iovec text[] = {{(void *)(uintptr_t)head, head_length},
+                           {(void *)(uintptr_t)bytes, length}};
+    struct msghdr message = {.msg_iov = text, .msg_iovlen = length > 0 ? 2 : 1};
     if (fd >= 0) {
         message.msg_control = control.bytes;
         message.msg_controllen = CMSG_SPACE(sizeof fd);
@@ -43,7 +49,12 @@ bool privileged_send(int socket_fd, const void *bytes, size_t length, int fd, in
     do {
         sent = sendmsg(socket_fd, &message, flags | MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)length;
+    return sent == (ssize_t)(head_length + length);
+}
+
+bool privileged_send(int socket_fd, const void *bytes, size_t length, int fd, int flags)
+{
+    return privileged_send_both(socket_fd, bytes, length, NULL, 0, fd, flags);
 }
 
 static int take_first(struct msghdr *message)
@@ -65,12 +76,13 @@ static int take_first(struct msghdr *message)
     return first;
 }
 
-ssize_t privileged_receive(int socket_fd, void *bytes, size_t size, int *fd, int flags)
+ssize_t privileged_receive_both(int socket_fd, void *head, size_t head_size, void *bytes,
+                                size_t size, int *fd, int flags)
 {
     union control control = {0};
-    struct iovec text = {bytes, size};
-    struct msghdr message = {.msg_iov = &text,
-                             .msg_iovlen = 1,
+    struct iovec text[] = {{head, head_size}, {bytes, size}};
+    struct msghdr message = {.msg_iov = text,
+                             .msg_iovlen = size > 0 ? 2 : 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     ssize_t got;
@@ -81,37 +93,245 @@ ssize_t privileged_receive(int socket_fd, void *bytes, size_t size, int *fd, int
     return got;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
-
-/* It was killed, and so is this process in a moment (PR_SET_PDEATHSIG); who killed it knows. */
-_Noreturn static void helper_gone(void)
+ssize_t privileged_receive(int socket_fd, void *bytes, size_t size, int *fd, int flags)
 {
-    _exit(EXIT_IO);
+    return privileged_receive_both(socket_fd, bytes, size, NULL, 0, fd, flags);
 }
 
-static bool send_request(const struct privileged_request *request, int fd)
+/* --- targets that are passed by --------------------------------------------------------------- */
+
+struct passed {
+    pid_t pid; /* 0: all of the owner's */
+    uid_t owner;
+    uint64_t start_time_ticks;
+    int64_t for_ms, until_ms;
+};
+
+static struct passed passed[PASSED_MAX];
+static int passed_count;
+
+static void forget_passed(int at)
 {
-    return privileged_send(helper_fd, request,
-                           offsetof(struct privileged_request, text) + request->length, fd, 0);
+    passed[at] = passed[--passed_count];
 }
 
-/* False with errno. */
-static bool ask(const struct privileged_request *request, struct privileged_answer *answer, int *fd)
+/* What ended long ago does not count when it comes again. */
+static int find_passed(pid_t pid, uid_t owner, int64_t now_ms)
 {
-    int none;
-    if (fd == NULL)
-        fd = &none;
-    *fd = -1;
-    if (!send_request(request, -1) ||
-        privileged_receive(helper_fd, answer, sizeof *answer, fd, 0) != (ssize_t)sizeof *answer)
-        helper_gone();
-    if (fd == &none && none >= 0)
+    struct proc_stat stat;
+    for (int i = passed_count; i-- > 0;) {
+        struct passed *one = &passed[i];
+        if (now_ms - one->until_ms > PASSED_MAX_MS)
+            forget_passed(i);
+        else if (one->owner == owner && one->pid == pid) {
+            if (pid == 0 || !proc_stat_read(pid, &stat) ||
+                stat.start_time_ticks == one->start_time_ticks)
+                return i;
+            forget_passed(i);
+        }
+    }
+    return -1;
+}
+
+static bool is_passed_by(pid_t pid, uid_t owner)
+{
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    int of_owner = passed_count > 0 ? find_passed(0, owner, now_ms) : -1;
+    if (of_owner >= 0 && passed[of_owner].until_ms > now_ms)
+        return true;
+    int of_target = passed_count > 0 && pid != 0 ? find_passed(pid, owner, now_ms) : -1;
+    return of_target >= 0 && passed[of_target].until_ms > now_ms;
+}
+
+static void pass_by(pid_t pid, uid_t owner, int64_t for_ms)
+{
+    struct proc_stat stat = {0};
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    int at = find_passed(pid, owner, now_ms);
+    if (at < 0 &&
+        passed_count == PASSED_MAX) /* they are evil's, whose owner is passed by as well */
+        return;
+    if (at < 0) {
+        if (pid != 0 && !proc_stat_read(pid, &stat))
+            return;
+        at = passed_count++;
+        passed[at] =
+            (struct passed){.pid = pid, .owner = owner, .start_time_ticks = stat.start_time_ticks};
+    } else if (pid != 0) {
+        for_ms = passed[at].for_ms * 2;
+    }
+    passed[at].for_ms = for_ms < PASSED_MAX_MS ? for_ms : PASSED_MAX_MS;
+    passed[at].until_ms = now_ms + passed[at].for_ms;
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+struct worker {
+    uid_t owner;
+    int fd;
+    pid_t pid;
+    int64_t used_ms, cpu_us;
+};
+
+static struct worker workers[WORKERS_MAX];
+static int worker_count;
+static struct privileged_counts counts;
+
+void privileged_workers(privileged_start_fn *start)
+{
+    start_worker = start;
+    caller = getpid();
+    while (worker_count > 0)
+        close(workers[--worker_count].fd);
+    passed_count = 0;
+}
+
+bool privileged_apart(void)
+{
+    return start_worker != NULL && caller == getpid();
+}
+
+static void end_worker(struct worker *worker)
+{
+    close(worker->fd);
+    counts.cpu_us += worker->cpu_us;
+    *worker = workers[--worker_count];
+}
+
+static struct worker *worker_of(uid_t owner)
+{
+    struct worker *idle = NULL;
+    for (int i = 0; i < worker_count; i++) {
+        if (workers[i].owner == owner)
+            return &workers[i];
+        if (idle == NULL || workers[i].used_ms < idle->used_ms)
+            idle = &workers[i];
+    }
+    if (worker_count == WORKERS_MAX) {
+        start_worker(idle->owner, NULL);
+        end_worker(idle);
+    }
+    pid_t pid = 0;
+    int fd = start_worker(owner, &pid);
+    if (fd < 0)
+        return NULL;
+    struct worker *worker = &workers[worker_count++];
+    *worker = (struct worker){.owner = owner, .fd = fd, .pid = pid};
+    return worker;
+}
+
+struct privileged_counts privileged_counts(void)
+{
+    struct privileged_counts now = counts;
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    for (int i = 0; i < worker_count; i++)
+        now.cpu_us += workers[i].cpu_us;
+    for (int i = 0; i < passed_count; i++)
+        now.passed_by += passed[i].pid != 0 && passed[i].until_ms > now_ms;
+    now.workers = worker_count;
+    now.left_behind = left_behind_count();
+    return now;
+}
+
+bool privileged_passes_by(const struct target *target)
+{
+    return is_passed_by(target->pid, target->uid);
+}
+
+/* A worker that did not answer. waited_ms is what it has cost us, and may have cost in CPU. */
+static void left(struct worker *worker, pid_t pid, int64_t waited_ms, bool late)
+{
+    uid_t owner = worker->owner;
+    if (late)
+        counts.late++;
+    else
+        counts.died++;
+    worker->cpu_us += waited_ms * 1000;
+    start_worker(owner, NULL);
+    end_worker(worker);
+    if (pid != 0)
+        pass_by(pid, owner, PASSED_MS);
+    pass_by(0, owner, waited_ms * OWNER_TIMES);
+}
+
+static int64_t deadline_ms(const struct privileged_request *request)
+{
+    bool smaps = request->kind == PRIVILEGED_PROC && strncmp(request->text, "smaps", 5) == 0;
+    return smaps ? LATE_SMAPS_MS : LATE_MS;
+}
+
+/* False with errno; without *answer where nobody has answered. */
+static bool await(struct worker *worker, const struct privileged_request *request,
+                  struct privileged_answer *answer, void *bytes, size_t size, int *fd)
+{
+    int64_t began_ms = clock_ms(CLOCK_MONOTONIC), end_ms = began_ms + deadline_ms(request);
+    ssize_t got;
+    bool late;
+    do {
+        int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
+        struct pollfd wait = {.fd = worker->fd, .events = POLLIN};
+        late = left_ms <= 0;
+        poll(&wait, 1, late ? 0 : (int)left_ms);
+        got = privileged_receive_both(worker->fd, answer, sizeof *answer, bytes, size, fd,
+                                      MSG_DONTWAIT);
+    } while (got < 0 && (errno == EAGAIN || errno == EINTR) && !late);
+    if (got >= (ssize_t)sizeof *answer && answer->length == (size_t)got - sizeof *answer) {
+        worker->cpu_us = answer->cpu_us;
+        errno = answer->error;
+        return answer->error == 0;
+    }
+    bool silent = got < 0 && errno == EAGAIN;
+    left(worker, request->pid, clock_ms(CLOCK_MONOTONIC) - began_ms, silent);
+    *answer = (struct privileged_answer){.error = silent ? ETIMEDOUT : EIO};
+    errno = answer->error;
+    return false;
+}
+
+/* Sends a request to the worker of the owner, with the socket that goes with it (-1: none). NULL with errno. */
+static struct worker *request_of(uid_t owner, const struct privileged_request *request, int fd)
+{
+    errno = ETIMEDOUT;
+    if (is_passed_by(request->pid, owner))
+        return NULL;
+    struct worker *worker = worker_of(owner);
+    if (worker == NULL)
+        return NULL;
+    worker->used_ms = clock_ms(CLOCK_MONOTONIC);
+    for (int tries = 0; tries < 2; tries++) {
+        if (privileged_send(worker->fd, request,
+                            offsetof(struct privileged_request, text) + request->length, fd,
+                            MSG_DONTWAIT))
+            return worker;
+        /* It was ended while nothing was asked of it. */
+        counts.died++;
+        start_worker(owner, NULL);
+        end_worker(worker);
+        worker = worker_of(owner);
+        if (worker == NULL)
+            return NULL;
+    }
+    errno = EIO;
+    return NULL;
+}
+
+/* bytes may be NULL. *fd is -1 where none came. False with errno, and answer->error. */
+static bool ask(uid_t owner, const struct privileged_request *request,
+                struct privileged_answer *answer, void *bytes, size_t size, int *fd)
+{
+    int none = -1;
+    int *into = fd != NULL ? fd : &none;
+    *into = -1;
+    struct worker *worker = request_of(owner, request, -1);
+    bool good = worker != NULL && await(worker, request, answer, bytes, size, into);
+    if (worker == NULL)
+        *answer = (struct privileged_answer){.error = errno};
+    if (none >= 0)
         close(none);
     errno = answer->error;
-    return answer->error == 0;
+    return good;
 }
 
-static bool put_text(struct privileged_request *request, const char *text, size_t length)
+static bool put_text(struct privileged_request *request, const void *text, size_t length)
 {
     if (length > sizeof request->text) {
         errno = E2BIG;
@@ -122,86 +342,197 @@ static bool put_text(struct privileged_request *request, const char *text, size_
     return true;
 }
 
+static struct privileged_request about(enum privileged_kind kind, const struct target *target)
+{
+    return (struct privileged_request){.kind = kind,
+                                       .pid = target != NULL ? target->pid : 0,
+                                       .start_time_ticks =
+                                           target != NULL ? target->start_time_ticks : 0};
+}
+
+/* Of a process that is not known to be a JVM. One that is hidden is looked at all the same: the answer says so. */
+static uid_t owner_of(pid_t pid)
+{
+    uid_t owner = proc_user(pid);
+    return owner != (uid_t)-1 ? owner : geteuid();
+}
+
 enum failure_kind privileged_look(struct target *target, pid_t pid, struct failure *failure)
 {
     struct privileged_request request = {.kind = PRIVILEGED_LOOK, .pid = pid};
     struct privileged_answer answer;
-    ask(&request, &answer, NULL);
+    ask(owner_of(pid), &request, &answer, NULL, 0, NULL);
     *target = answer.target;
     *failure = answer.failure;
+    if (answer.error != 0 && failure->kind == FAILURE_NONE) {
+        char name[32];
+        snprintf(name, sizeof name, "pid %d", (int)pid);
+        bool held = answer.error == ETIMEDOUT;
+        failure_set(failure, held ? FAILURE_HELD : FAILURE_SYSTEM, name,
+                    held                  ? NULL
+                    : answer.error == EIO ? "the process that reads it ended"
+                                          : strerror(answer.error));
+    }
     return failure->kind;
 }
 
-bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode)
+bool privileged_proc_may_wait(const char *name)
 {
-    struct privileged_request request = {.kind = PRIVILEGED_EXE, .pid = pid};
-    struct privileged_answer answer;
-    bool good = ask(&request, &answer, NULL);
-    *device = answer.device;
-    *inode = answer.inode;
-    return good;
+    static const char *const names[] = {"environ", "cmdline", "maps", "smaps", "smaps_rollup"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
-static bool do_or_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
-                       const char *text, int *fd)
+int privileged_proc(pid_t pid, const char *name)
 {
-    struct privileged_request request = {
-        .kind = kind, .pid = pid, .start_time_ticks = start_time_ticks};
+    struct privileged_request request = {.kind = PRIVILEGED_PROC, .pid = pid};
     struct privileged_answer answer;
-    return put_text(&request, text, strlen(text)) && ask(&request, &answer, fd);
-}
-
-int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
-                    const char *text)
-{
     int fd = -1;
-    if (!do_or_open(kind, pid, start_time_ticks, text, &fd)) {
-        if (fd >= 0)
-            close(fd);
+    if (put_text(&request, name, strlen(name)))
+        ask(owner_of(pid), &request, &answer, NULL, 0, &fd);
+    return fd;
+}
+
+ssize_t privileged_read(enum privileged_kind kind, const struct target *target, int64_t from,
+                        void *bytes, size_t size, int64_t *size_of_file)
+{
+    struct privileged_request request = about(kind, target);
+    struct privileged_answer answer;
+    request.from = from;
+    request.size = size < PRIVILEGED_BYTES_MAX ? (uint32_t)size : PRIVILEGED_BYTES_MAX;
+    if (!ask(target->uid, &request, &answer, bytes, size, NULL))
         return -1;
-    }
+    if (size_of_file != NULL)
+        *size_of_file = answer.size;
+    return (ssize_t)answer.length;
+}
+
+int privileged_open(enum privileged_kind kind, const struct target *target, const char *text)
+{
+    struct privileged_request request = about(kind, target);
+    struct privileged_answer answer;
+    int fd = -1;
+    if (!put_text(&request, text, strlen(text)) ||
+        !ask(target->uid, &request, &answer, NULL, 0, &fd))
+        return -1;
     if (fd < 0)
         errno = EIO;
     return fd;
 }
 
-bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
-                   const char *text)
+bool privileged_do(enum privileged_kind kind, const struct target *target, const char *text)
 {
-    return do_or_open(kind, pid, start_time_ticks, text, NULL);
+    struct privileged_request request = about(kind, target);
+    struct privileged_answer answer;
+    return put_text(&request, text, strlen(text)) &&
+           ask(target->uid, &request, &answer, NULL, 0, NULL);
+}
+
+int privileged_tidy(const struct target *target)
+{
+    struct privileged_request request = about(PRIVILEGED_TIDY, target);
+    struct privileged_answer answer;
+    uid_t owner = target != NULL ? target->uid : (uid_t)-2; /* nobody's: the host's /tmp */
+    return ask(owner, &request, &answer, NULL, 0, NULL) ? (int)answer.size : 0;
 }
 
 /* Our end of the socket that goes with the request, or -1 with errno. */
-static int send_with_socket(struct privileged_request *request, const void *bytes, size_t length)
+static int send_with_socket(uid_t owner, struct privileged_request *request, const void *bytes,
+                            size_t length)
 {
     int ends[2];
     if (!put_text(request, bytes, length) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return -1;
-    bool sent = send_request(request, ends[1]);
+    bool sent = request_of(owner, request, ends[1]) != NULL;
+    int reason = errno;
     close(ends[1]);
     if (!sent)
-        helper_gone();
-    return ends[0];
+        close(ends[0]);
+    errno = reason;
+    return sent ? ends[0] : -1;
 }
 
 int privileged_connect(const struct target *target, bool as_owner, int64_t milliseconds,
                        const char *request_bytes, size_t length)
 {
-    struct privileged_request request = {.kind = PRIVILEGED_CONNECT,
-                                         .pid = target->pid,
-                                         .start_time_ticks = target->start_time_ticks,
-                                         .milliseconds = (int32_t)milliseconds,
-                                         .as_owner = as_owner};
-    return send_with_socket(&request, request_bytes, length);
+    struct privileged_request request = about(PRIVILEGED_CONNECT, target);
+    request.milliseconds = (int32_t)milliseconds;
+    request.as_owner = as_owner;
+    return send_with_socket(target->uid, &request, request_bytes, length);
 }
 
 int privileged_observe(const struct target *target, const void *request_bytes, size_t size)
 {
-    struct privileged_request request = {.kind = PRIVILEGED_OBSERVE,
-                                         .pid = target->pid,
-                                         .start_time_ticks = target->start_time_ticks};
-    return send_with_socket(&request, request_bytes, size);
+    struct privileged_request request = about(PRIVILEGED_OBSERVE, target);
+    return send_with_socket(target->uid, &request, request_bytes, size);
+}
+
+/* --- the helper ------------------------------------------------------------------------------- */
+
+bool privileged_has_helper(void)
+{
+    return helper_fd >= 0;
+}
+
+/* It was killed, and so is this process in a moment (PR_SET_PDEATHSIG); who killed it knows. */
+_Noreturn static void helper_gone(void)
+{
+    _exit(EXIT_IO);
+}
+
+/* It never waits for a target. False with errno. */
+static bool ask_helper(const struct privileged_request *request, struct privileged_answer *answer,
+                       int *fd)
+{
+    if (!privileged_send(helper_fd, request,
+                         offsetof(struct privileged_request, text) + request->length, -1, 0) ||
+        privileged_receive(helper_fd, answer, sizeof *answer, fd, 0) != (ssize_t)sizeof *answer)
+        helper_gone();
+    errno = answer->error;
+    return answer->error == 0;
+}
+
+static int worker_by_helper(uid_t owner, pid_t *worker)
+{
+    struct privileged_request request = {
+        .kind = PRIVILEGED_WORKER, .owner = owner, .pid = worker == NULL ? -1 : 0};
+    struct privileged_answer answer;
+    int fd = -1;
+    if (!ask_helper(&request, &answer, &fd) || worker == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+void privileged_helper(int fd)
+{
+    helper_fd = fd;
+    privileged_workers(fd >= 0 ? worker_by_helper : NULL);
+}
+
+bool privileged_exe(pid_t pid, uint64_t *program)
+{
+    struct privileged_request request = {.kind = PRIVILEGED_EXE, .pid = pid};
+    struct privileged_answer answer;
+    int none;
+    if (!privileged_has_helper())
+        return proc_program(pid, program);
+    bool good = ask_helper(&request, &answer, &none);
+    *program = answer.program;
+    return good;
+}
+
+bool privileged_notify(const char *message)
+{
+    struct privileged_request request = {.kind = PRIVILEGED_NOTIFY};
+    struct privileged_answer answer;
+    int none;
+    return put_text(&request, message, strlen(message)) && ask_helper(&request, &answer, &none);
 }
 
 bool privileged_config(void *options, size_t size, char *error, size_t error_size)
@@ -209,8 +540,8 @@ bool privileged_config(void *options, size_t size, char *error, size_t error_siz
     struct privileged_request request = {.kind = PRIVILEGED_CONFIG};
     struct privileged_answer answer;
     int fd = -1;
-    bool good =
-        ask(&request, &answer, &fd) && fd >= 0 && pread(fd, options, size, 0) == (ssize_t)size;
+    bool good = ask_helper(&request, &answer, &fd) && fd >= 0 &&
+                pread(fd, options, size, 0) == (ssize_t)size;
     if (fd >= 0)
         close(fd);
     if (!good)
@@ -221,8 +552,12 @@ bool privileged_config(void *options, size_t size, char *error, size_t error_siz
 
 FILE *privileged_fopen(const char *path)
 {
-    if (!privileged_apart())
+    struct privileged_request request = {.kind = PRIVILEGED_SECRET};
+    struct privileged_answer answer;
+    int fd = -1;
+    if (!privileged_has_helper())
         return fopen(path, "re");
-    int fd = privileged_open(PRIVILEGED_SECRET, 0, 0, path);
+    if (!put_text(&request, path, strlen(path)) || !ask_helper(&request, &answer, &fd))
+        return NULL;
     return fd >= 0 ? fdopen(fd, "re") : NULL;
 }

@@ -106,8 +106,8 @@ int64_t memory_limit(pid_t pid)
 static int open_proc_file(pid_t pid, const char *name)
 {
     char path[64];
-    if (privileged_apart() && strcmp(name, "environ") == 0)
-        return privileged_open(PRIVILEGED_ENVIRON, pid, 0, "");
+    if (privileged_apart() && privileged_proc_may_wait(name))
+        return privileged_proc(pid, name);
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -151,9 +151,8 @@ struct span proc_read_most(pid_t pid, const char *name, size_t most)
 
 bool proc_maps_open(struct proc_maps *maps, pid_t pid)
 {
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    *maps = (struct proc_maps){.file = fopen(path, "re")};
+    int fd = open_proc_file(pid, "maps");
+    *maps = (struct proc_maps){.file = fd >= 0 ? fdopen(fd, "re") : NULL};
     return maps->file != NULL;
 }
 
@@ -186,6 +185,30 @@ bool proc_stat_read(pid_t pid, struct proc_stat *stat)
     stat->comm = span_of("", 0); /* the text ends here */
     free((void *)text.ptr);
     return good;
+}
+
+uid_t proc_user(pid_t pid)
+{
+    struct proc_status status;
+    struct span text = proc_read(pid, "status");
+    uid_t user = (uid_t)-1;
+    if (text.ptr != NULL && proc_status_parse(&status, text) == PARSE_OK)
+        user = (uid_t)status.effective_uid;
+    free((void *)text.ptr);
+    return user;
+}
+
+/* By the name that the kernel keeps: to look at the file itself may take as long as its file system likes. */
+bool proc_program(pid_t pid, uint64_t *program)
+{
+    char path[32], name[PATH_MAX];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(path, name, sizeof name);
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (ssize_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
+    *program = length > 0 ? hash : 0;
+    return length > 0;
 }
 
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks)

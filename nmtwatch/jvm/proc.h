@@ -32,6 +32,12 @@ static inline struct span proc_read(pid_t pid, const char *name)
 }
 /* /proc/PID/stat of a process that has not ended, without its comm. */
 bool proc_stat_read(pid_t pid, struct proc_stat *stat);
+/* The user as whom it acts (the owner of its folder in /proc is root for a process that forbids dumps); -1: it has
+ * gone, or is hidden. */
+uid_t proc_user(pid_t pid);
+/* Which program it runs: the same number for the same one. False with errno: a thread of the kernel, or another
+ * user's process. */
+bool proc_program(pid_t pid, uint64_t *program);
 /* Whether the process that started so many ticks after boot has not ended. */
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks);
 /* How long a process that started so many ticks after boot has lived by now. */

@@ -3,6 +3,7 @@
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/left_behind.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
 
@@ -15,19 +16,19 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROWS          30
-#define LATE_S        60 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
+#define LATE_S        30 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
 #define DURATION_MAX  600000
 #define INTERVAL_MIN  1000000 /* ns */
-#define ENDS_MS       200
-#define OOM_SCORE_ADJ "500" /* rather this process than the JVM */
+#define STOP_MS       3000    /* from the request to end to its result */
+#define OOM_SCORE_ADJ "500"   /* rather this process than the JVM */
 
 struct observe_child {
-    pid_t pid; /* 0: the helper's, or waited for */
+    pid_t pid; /* 0: a worker's, or ended */
     int fd, texts_fd, format_count;
+    int64_t start_ms, end_ms; /* then it is left behind */
     bool ended;
     struct observe_result result;
 };
@@ -152,7 +153,7 @@ pid_t observe_child_fork(const struct target *target, const struct observe_reque
     return pid;
 }
 
-bool observe_request_valid(const void *bytes, size_t size)
+bool observe_request_valid(const void *bytes, size_t size, bool trusted)
 {
     struct observe_request request;
     if (size != sizeof request)
@@ -160,11 +161,12 @@ bool observe_request_valid(const void *bytes, size_t size)
     memcpy(&request, bytes, size);
     bool good =
         (unsigned)request.options.mode < OBSERVE_MODES && request.format_count >= 0 &&
-        request.format_count <= OBSERVE_FORMATS_MAX && request.options.duration_ms >= 0 &&
-        request.options.duration_ms <= DURATION_MAX &&
-        request.options.interval_ns >= INTERVAL_MIN &&
-        /* Nothing is written into a JVM for a stranger; not read as a bool, it may be none. */
-        memcmp(&request.options.activate, &(bool){false}, sizeof(bool)) == 0;
+        request.format_count <= OBSERVE_FORMATS_MAX &&
+        (trusted ||
+         (request.options.duration_ms >= 0 && request.options.duration_ms <= DURATION_MAX &&
+          request.options.interval_ns >= INTERVAL_MIN &&
+          /* Nothing is written into a JVM for a stranger; not read as a bool, it may be none. */
+          memcmp(&request.options.activate, &(bool){false}, sizeof(bool)) == 0));
     for (int i = 0; good && i < request.format_count; i++)
         good = (unsigned)request.format[i] <= PROFILE_PPROF && request.format[i] != PROFILE_JFR;
     return good;
@@ -196,6 +198,8 @@ struct observe_child *observe_child_start(const struct target *target,
     if (child != NULL) {
         child->fd = child->texts_fd = -1;
         child->format_count = request->format_count;
+        child->start_ms = clock_ms(CLOCK_MONOTONIC);
+        child->end_ms = child->start_ms + request->options.duration_ms + LATE_S * 1000;
         if (start(child, target, request))
             return child;
         child->pid = 0;
@@ -210,22 +214,16 @@ int observe_child_fd(const struct observe_child *child)
     return child->fd;
 }
 
-/* It went without a result. */
-static void no_result(struct observe_child *child)
+/* It went without a result, or does not come back: what it may have cost is the time that has passed. */
+static void no_result(struct observe_child *child, const char *why)
 {
     struct observe_result *result = &child->result;
-    int status = 0;
-    if (child->pid > 0)
-        while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-            continue;
+    left_behind(child->pid);
     child->pid = 0;
     *result = (struct observe_result){.code = failure_exit_code(FAILURE_SYSTEM)};
-    if (WIFSIGNALED(status))
-        snprintf(result->sentence, sizeof result->sentence,
-                 "the observing process was ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(result->sentence, sizeof result->sentence,
-                 "the observing process ended without a result");
+    result->elapsed_ms = clock_ms(CLOCK_MONOTONIC) - child->start_ms;
+    result->cpu_us = result->elapsed_ms * 1000;
+    snprintf(result->sentence, sizeof result->sentence, "%s", why);
 }
 
 bool observe_child_ended(struct observe_child *child, struct observe_result *result)
@@ -233,10 +231,15 @@ bool observe_child_ended(struct observe_child *child, struct observe_result *res
     if (!child->ended) {
         ssize_t got = privileged_receive(child->fd, &child->result, sizeof child->result,
                                          &child->texts_fd, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return false;
-        if (got != (ssize_t)sizeof child->result)
-            no_result(child);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+            if (clock_ms(CLOCK_MONOTONIC) < child->end_ms)
+                return false;
+            no_result(child,
+                      "the observing process does not come back: the JVM holds its memory or "
+                      "its files");
+        } else if (got != (ssize_t)sizeof child->result) {
+            no_result(child, "the observing process ended without a result");
+        }
         child->result.sentence[sizeof child->result.sentence - 1] = '\0';
         child->ended = true;
     }
@@ -249,16 +252,21 @@ void observe_child_wait(struct observe_child *child, struct observe_result *resu
     while (!observe_child_ended(child, result)) {
         struct pollfd fds[] = {{.fd = child->fd, .events = POLLIN},
                                {.fd = signals_fd(), .events = POLLIN}};
-        poll(fds, 2, 1000);
+        poll(fds, 2, 200);
         if (fds[1].revents != 0)
             signals_seen();
         if (signals_asked() > 0)
             observe_child_stop(child);
+        if (signals_asked() > 1)
+            child->end_ms = 0;
     }
 }
 
 void observe_child_stop(struct observe_child *child)
 {
+    int64_t soon_ms = clock_ms(CLOCK_MONOTONIC) + STOP_MS;
+    if (child->end_ms > soon_ms)
+        child->end_ms = soon_ms;
     shutdown(child->fd, SHUT_WR);
 }
 
@@ -292,13 +300,6 @@ void observe_child_close(struct observe_child *child)
         close(child->fd);
     if (child->texts_fd >= 0)
         close(child->texts_fd);
-    if (child->pid > 0) {
-        if (!child->ended)
-            kill(child->pid, SIGKILL);
-        /* One that waits for memory which its owner withholds does not end: not waited for. */
-        for (int i = 0; i < ENDS_MS && waitpid(child->pid, NULL, child->ended ? 0 : WNOHANG) <= 0;
-             i++)
-            poll(NULL, 0, 1);
-    }
+    left_behind(child->pid); /* one that waits for memory which its owner withholds does not end */
     free(child);
 }

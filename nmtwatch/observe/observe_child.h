@@ -6,9 +6,10 @@
  *   observe_child_start -> poll(observe_child_fd, POLLIN) -> observe_child_ended -> observe_child_text ...
  *                       -> observe_child_close
  *
- * Forked without exec: of the caller's descriptors the child keeps none but its answer's. In serve with a
- * root helper (privileged.h) the helper forks it. The child ends by itself when the caller goes, with an
- * alarm a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop.
+ * Forked without exec: of the caller's descriptors the child keeps none but its answer's. The
+ * JVM's worker (privileged.h) forks it where there is one. The child ends by itself when the caller goes, with an
+ * alarm half a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop. One that
+ * does not come back by then is left behind, without a result.
  * One thread. */
 #pragma once
 
@@ -55,7 +56,7 @@ struct observe_child *observe_child_start(const struct target *target,
 int observe_child_fd(const struct observe_child *child);
 /* Whether it has; fills result then. Never waits. */
 bool observe_child_ended(struct observe_child *child, struct observe_result *result);
-/* Waits until it has; a request to end (signals.h) ends it early. */
+/* Waits until it has; a request to end (signals.h) ends it early, a second one at once. */
 void observe_child_wait(struct observe_child *child, struct observe_result *result);
 /* Its time is over: the result comes in a moment. */
 void observe_child_stop(struct observe_child *child);
@@ -69,9 +70,9 @@ int observe_failure_code(const struct target *target);
 
 /* --- the other side: of the root helper as well ----------------------------------------------- */
 
-/* Whether a stranger's request may be served: the bytes are one, what is asked for exists, and its time is
- * at most 10 minutes. */
-bool observe_request_valid(const void *bytes, size_t size);
+/* Whether a request may be served: the bytes are one, and what is asked for exists; for a process that is not trusted,
+ * too: nothing is written, and its time is at most 10 minutes. */
+bool observe_request_valid(const void *bytes, size_t size, bool trusted);
 /* A child that answers on fd (SOCK_SEQPACKET), which stays the caller's. -1 with errno. */
 pid_t observe_child_fork(const struct target *target, const struct observe_request *request,
                          int fd);

@@ -1,14 +1,12 @@
 #include "nmtwatch/serve/helper.h"
 
-#include "nmtwatch/process/clock.h"
-#include "nmtwatch/jvm/agent_files.h"
-#include "nmtwatch/jvm/attach_connect.h"
-#include "nmtwatch/jvm/perfdata.h"
-#include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
-#include "nmtwatch/observe/observe_child.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/observe/observe.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/messages.h"
-#include "nmtwatch/watch/load_log.h"
+#include "nmtwatch/worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,170 +16,49 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define KNOWN_MAX      10000 /* JVMs: as many as max_targets may say */
-#define CONNECTS_MAX   256   /* attaching at once, each with a guard where there is no socket yet */
-#define CONNECTS_USER  64    /* ... to JVMs of one user */
-#define GUARDS_MAX     128   /* class-load logs at once */
-#define OBSERVERS_MAX  8     /* observations at once, each a process */
-#define CONNECT_MAX_MS 60000
-#define TURN_REQUESTS  64    /* then those who attach have their turn */
-#define RATE_PER_S     20000 /* 1000 JVMs ask 3000 a second at most; the rest waits */
-#define SECRET_MAX     (1 << 20)
-
-struct connecting {
-    int answer_fd; /* -1: free */
-    struct target target;
-    struct attach_connect attempt;
-    size_t length;
-    char request[PRIVILEGED_TEXT_MAX];
-};
+#define TURN_REQUESTS 64
+#define RATE_PER_S    20000 /* glances at 10 000 processes, twice a second; the rest waits */
+#define SECRET_MAX    (1 << 20)
 
 struct helper {
     int socket_fd;
     serve_configure_fn *configure;
     void *context;
     struct serve_options *options;
-    int known_count;
-    pid_t known_pid[KNOWN_MAX];
-    struct target *known[KNOWN_MAX];
-    struct connecting *connecting[CONNECTS_MAX];
-    pid_t guard[GUARDS_MAX], observer[OBSERVERS_MAX];
     int64_t second; /* of the monotonic clock, and what was asked in it */
     int requests;
     struct privileged_request request;
     struct privileged_answer answer;
 };
 
-/* --- JVMs by our own look --------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
-static int find(const struct helper *helper, pid_t pid)
+/* Only what a section of the configuration requests is observed. */
+static bool configuration_asks(const void *context, enum observe_mode mode)
 {
-    for (int i = 0; i < helper->known_count; i++)
-        if (helper->known_pid[i] == pid)
-            return i;
-    return -1;
+    const struct serve_options *options = context;
+    if (mode == OBSERVE_METHODS && options->watch.methods_interval_ms > 0)
+        return true; /* each watch does */
+    for (int i = 0; i < options->section_count; i++)
+        if (strcmp(options->sections[i].what, observe_mode_name(mode)) == 0)
+            return true;
+    return false;
 }
 
-static void forget(struct helper *helper, int at)
+static int start_worker(const struct helper *helper)
 {
-    free(helper->known[at]);
-    helper->known_count--;
-    helper->known[at] = helper->known[helper->known_count];
-    helper->known_pid[at] = helper->known_pid[helper->known_count];
-}
-
-static void forget_ended(struct helper *helper)
-{
-    for (int i = helper->known_count; i-- > 0;)
-        if (!target_still_same(helper->known[i]))
-            forget(helper, i);
-}
-
-static bool remember(struct helper *helper, const struct target *target)
-{
-    int at = find(helper, target->pid);
-    if (at < 0 && helper->known_count == KNOWN_MAX)
-        forget_ended(helper);
-    if (at < 0 && helper->known_count < KNOWN_MAX) {
-        at = helper->known_count;
-        helper->known[at] = malloc(sizeof *target);
-        if (helper->known[at] == NULL)
-            return false;
-        helper->known_pid[at] = target->pid;
-        helper->known_count++;
-    }
-    if (at >= 0)
-        *helper->known[at] = *target;
-    return at >= 0;
-}
-
-/* NULL with errno. */
-static const struct target *known_jvm(struct helper *helper, pid_t pid, uint64_t start_time_ticks,
-                                      bool any_start)
-{
-    int at = find(helper, pid);
-    errno = ESRCH;
-    if (at < 0)
-        return NULL;
-    if (!target_still_same(helper->known[at])) {
-        forget(helper, at);
-        errno = ESRCH;
-        return NULL;
-    }
-    return any_start || helper->known[at]->start_time_ticks == start_time_ticks ? helper->known[at]
-                                                                                : NULL;
+    const struct worker_rules rules = {.observes = configuration_asks, .context = helper->options};
+    pid_t worker;
+    if (helper->request.pid >= 0)
+        return worker_start_with((uid_t)helper->request.owner, &worker, &rules);
+    worker_start_with((uid_t)helper->request.owner, NULL, &rules);
+    return -2;
 }
 
 /* --- what is asked ---------------------------------------------------------------------------- */
-
-static int look(struct helper *helper)
-{
-    struct privileged_answer *answer = &helper->answer;
-    if (helper->request.pid <= 1) {
-        failure_set(&answer->failure, FAILURE_NOT_A_JVM, "pid", NULL);
-        return EINVAL;
-    }
-    if (target_open(&answer->target, helper->request.pid, &answer->failure) != FAILURE_NONE)
-        return ESRCH;
-    if (answer->target.libjvm_mapped && !remember(helper, &answer->target)) {
-        failure_set(&answer->failure, FAILURE_SYSTEM, "root helper", strerror(ENOMEM));
-        return ENOMEM;
-    }
-    return 0;
-}
-
-static int exe(struct helper *helper)
-{
-    char path[32];
-    struct stat status;
-    if (helper->request.pid <= 0)
-        return EINVAL;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)helper->request.pid);
-    if (stat(path, &status) != 0)
-        return errno;
-    helper->answer.device = status.st_dev;
-    helper->answer.inode = status.st_ino;
-    return 0;
-}
-
-static int open_environ(const struct target *target)
-{
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)target->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || target_still_same(target))
-        return fd;
-    close(fd);
-    errno = ESRCH;
-    return -1;
-}
-
-static int begin_load_log(struct helper *helper, const struct target *target, const char *file)
-{
-    for (int i = 0; i < GUARDS_MAX; i++)
-        if (helper->guard[i] == 0)
-            return load_log_guard(target, file, &helper->guard[i]);
-    errno = EAGAIN;
-    return -1;
-}
-
-static void reap(pid_t *pids, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) != 0)
-            pids[i] = 0;
-}
-
-static void reap_children(struct helper *helper)
-{
-    reap(helper->guard, GUARDS_MAX);
-    reap(helper->observer, OBSERVERS_MAX);
-}
 
 /* By the whole name that the configuration has. */
 static int open_secret(const struct serve_options *options, const char *path)
@@ -214,9 +91,10 @@ static int open_config(struct helper *helper)
             close(fd);
             fd = -1;
         }
-        if (fd >= 0)
+        if (fd >= 0) {
             *helper->options = *fresh;
-        else
+            workers_end(); /* they have the configuration that was */
+        } else
             snprintf(helper->answer.sentence, sizeof helper->answer.sentence, "%s",
                      strerror(errno));
     } else {
@@ -227,218 +105,26 @@ static int open_config(struct helper *helper)
 }
 
 /* -1 with errno, a descriptor, or -2: done without one. */
-static int about_jvm(struct helper *helper, const char *text)
-{
-    const struct privileged_request *request = &helper->request;
-    const struct target *target = known_jvm(helper, request->pid, request->start_time_ticks,
-                                            request->kind == PRIVILEGED_ENVIRON);
-    struct stat status;
-    if (target == NULL)
-        return -1;
-    switch (request->kind) {
-    case PRIVILEGED_ENVIRON:
-        return open_environ(target);
-    case PRIVILEGED_PERFDATA:
-        if (target->perfdata[0] != '\0')
-            return perfdata_file(target, &status);
-        errno = ENOENT;
-        return -1;
-    case PRIVILEGED_FIGURES:
-        return agent_figures_file(target);
-    case PRIVILEGED_LOAD_LOG_BEGIN:
-        return begin_load_log(helper, target, text);
-    case PRIVILEGED_LOAD_LOG_OPEN:
-        return load_log_open(target, text);
-    case PRIVILEGED_LOAD_LOG_REMOVE:
-        errno = EINVAL;
-        if (!load_log_name_is_for(target, text))
-            return -1;
-        load_log_remove_leftover(target, text);
-        return -2;
-    default: /* TIDY */
-        agent_leftovers_remove(target);
-        return -2;
-    }
-}
-
 static int serve_request(struct helper *helper, const char *text)
 {
-    struct privileged_answer *answer = &helper->answer;
-    int fd = -2;
     switch (helper->request.kind) {
-    case PRIVILEGED_LOOK:
-        answer->error = look(helper);
-        return -1;
+    case PRIVILEGED_WORKER:
+        return start_worker(helper);
     case PRIVILEGED_EXE:
-        answer->error = exe(helper);
-        return -1;
+        errno = EINVAL;
+        return helper->request.pid > 0 && proc_program(helper->request.pid, &helper->answer.program)
+                   ? -2
+                   : -1;
     case PRIVILEGED_CONFIG:
-        fd = open_config(helper);
-        break;
+        return open_config(helper);
     case PRIVILEGED_SECRET:
-        fd = open_secret(helper->options, text);
-        break;
+        return open_secret(helper->options, text);
     case PRIVILEGED_NOTIFY:
         errno = EINVAL;
-        fd = service_pass_on(text) ? -2 : -1;
-        break;
-    case PRIVILEGED_TIDY:
-        if (helper->request.pid == 0)
-            agent_leftovers_remove_here();
-        else
-            fd = about_jvm(helper, text);
-        break;
+        return service_pass_on(text) ? -2 : -1;
     default:
-        if (helper->request.kind < PRIVILEGED_KINDS)
-            fd = about_jvm(helper, text);
-        else
-            errno = EINVAL, fd = -1;
-    }
-    answer->error = fd == -1 ? (errno != 0 ? errno : EIO) : 0;
-    return fd < 0 ? -1 : fd;
-}
-
-/* --- observing -------------------------------------------------------------------------------- */
-
-/* Only what a section of the configuration requests is observed. */
-static bool configuration_asks(const struct serve_options *options, enum observe_mode mode)
-{
-    if (mode == OBSERVE_METHODS && options->watch.methods_interval_ms > 0)
-        return true; /* each watch does */
-    for (int i = 0; i < options->section_count; i++)
-        if (strcmp(options->sections[i].what, observe_mode_name(mode)) == 0)
-            return true;
-    return false;
-}
-
-static const char *begin_observing(struct helper *helper, const void *bytes, int answer_fd)
-{
-    const struct privileged_request *asked = &helper->request;
-    const struct target *target = known_jvm(helper, asked->pid, asked->start_time_ticks, false);
-    struct observe_request request;
-    if (!observe_request_valid(bytes, asked->length))
-        return "this is no observation that serve asks for";
-    memcpy(&request, bytes, sizeof request);
-    if (!configuration_asks(helper->options, request.options.mode))
-        return "no [observe NAME] of the configuration asks for this";
-    if (target == NULL)
-        return "the process has gone";
-    reap_children(helper);
-    for (int i = 0; i < OBSERVERS_MAX; i++) {
-        if (helper->observer[i] != 0)
-            continue;
-        pid_t pid = observe_child_fork(target, &request, answer_fd);
-        helper->observer[i] = pid > 0 ? pid : 0;
-        return pid > 0 ? NULL : strerror(errno);
-    }
-    return "others are under way";
-}
-
-static void observe(struct helper *helper, int answer_fd)
-{
-    const char *why = begin_observing(helper, helper->request.text, answer_fd);
-    if (why != NULL) {
-        struct observe_result result = {.code = failure_exit_code(FAILURE_SYSTEM)};
-        snprintf(result.sentence, sizeof result.sentence, "%s", why);
-        privileged_send(answer_fd, &result, sizeof result, -1, MSG_DONTWAIT);
-    }
-    close(answer_fd);
-}
-
-/* --- attaching -------------------------------------------------------------------------------- */
-
-static void refuse_connect(int answer_fd, enum failure_kind kind, const char *detail)
-{
-    struct failure failure;
-    failure_set(&failure, kind, "root helper", detail);
-    privileged_send(answer_fd, &failure, sizeof failure, -1, MSG_DONTWAIT);
-    close(answer_fd);
-}
-
-static void begin_connect(struct helper *helper, int answer_fd)
-{
-    const struct privileged_request *request = &helper->request;
-    const struct target *target = known_jvm(helper, request->pid, request->start_time_ticks, false);
-    struct connecting **place = NULL;
-    if (target == NULL) {
-        refuse_connect(answer_fd, FAILURE_GONE, NULL);
-        return;
-    }
-    if (!permitted_request(target, request->text, request->length) || request->milliseconds < 0 ||
-        (request->as_owner && target->uid == 0)) {
-        refuse_connect(answer_fd, FAILURE_SYSTEM, "this question is not one that serve asks");
-        return;
-    }
-    int of_user = 0;
-    for (int i = 0; i < CONNECTS_MAX; i++)
-        if (helper->connecting[i] == NULL)
-            place = &helper->connecting[i];
-        else
-            of_user += helper->connecting[i]->target.uid == target->uid;
-    struct connecting *connecting =
-        place != NULL && of_user < CONNECTS_USER ? malloc(sizeof *connecting) : NULL;
-    if (connecting == NULL) {
-        close(answer_fd); /* ask again */
-        return;
-    }
-    connecting->answer_fd = answer_fd;
-    connecting->target = *target;
-    connecting->length = request->length;
-    memcpy(connecting->request, request->text, request->length);
-    int64_t ms = request->milliseconds < CONNECT_MAX_MS ? request->milliseconds : CONNECT_MAX_MS;
-    connect_init(&connecting->attempt, &connecting->target);
-    connect_begin(&connecting->attempt, request->as_owner, clock_ms(CLOCK_MONOTONIC) + ms);
-    *place = connecting;
-}
-
-static void end_connect(struct helper *helper, int at)
-{
-    struct connecting *connecting = helper->connecting[at];
-    connect_destroy(&connecting->attempt);
-    close(connecting->answer_fd);
-    free(connecting);
-    helper->connecting[at] = NULL;
-}
-
-/* The question goes out whole, from here; what is handed over can only be read. */
-static void hand_over(struct connecting *connecting)
-{
-    struct failure none = {.kind = FAILURE_NONE};
-    int fd = connecting->attempt.fd;
-    ssize_t sent = send(fd, connecting->request, connecting->length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0 && sent != (ssize_t)connecting->length)
-        failure_set(&none, FAILURE_SYSTEM, "root helper", "the JVM's socket takes no question");
-    shutdown(fd, SHUT_WR);
-    /* One that hung up is given by its end of file. */
-    privileged_send(connecting->answer_fd, &none, sizeof none, none.kind == FAILURE_NONE ? fd : -1,
-                    MSG_DONTWAIT);
-    close(fd);
-}
-
-static void step_connects(struct helper *helper)
-{
-    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
-    for (int i = 0; i < CONNECTS_MAX; i++) {
-        struct connecting *connecting = helper->connecting[i];
-        if (connecting == NULL)
-            continue;
-        struct pollfd asking = {.fd = connecting->answer_fd, .events = POLLIN};
-        if (poll(&asking, 1, 0) > 0) { /* it says nothing more: it has given up */
-            end_connect(helper, i);
-            continue;
-        }
-        switch (connect_step(&connecting->attempt, now_ms)) {
-        case CONNECT_BUSY:
-            continue;
-        case CONNECT_OPEN:
-            hand_over(connecting);
-            break;
-        case CONNECT_FAILED:
-            privileged_send(connecting->answer_fd, &connecting->attempt.failure,
-                            sizeof connecting->attempt.failure, -1, MSG_DONTWAIT);
-            break;
-        }
-        end_connect(helper, i);
+        errno = EINVAL;
+        return -1;
     }
 }
 
@@ -460,7 +146,7 @@ static bool one_request(struct helper *helper, bool *nothing)
     struct privileged_request *request = &helper->request;
     char text[PRIVILEGED_TEXT_MAX + 1];
     const ssize_t head = offsetof(struct privileged_request, text);
-    int fd;
+    int fd, answer_fd = -1;
     memset(request, 0, (size_t)head);
     ssize_t got =
         privileged_receive(helper->socket_fd, request, sizeof *request, &fd, MSG_DONTWAIT);
@@ -469,24 +155,14 @@ static bool one_request(struct helper *helper, bool *nothing)
         return true;
     if (got <= 0)
         return false;
-    bool well_formed = got >= head && request->length == (size_t)(got - head);
-    if (well_formed && request->kind == PRIVILEGED_CONNECT && fd >= 0) {
-        begin_connect(helper, fd);
-        return true;
-    }
-    if (well_formed && request->kind == PRIVILEGED_OBSERVE && fd >= 0) {
-        observe(helper, fd);
-        return true;
-    }
     memset(&helper->answer, 0, sizeof helper->answer);
-    helper->answer.error = EINVAL;
-    int answer_fd = -1;
-    if (well_formed && fd < 0 && request->kind != PRIVILEGED_CONNECT &&
-        request->kind != PRIVILEGED_OBSERVE) {
+    errno = EINVAL;
+    if (got >= head && request->length == (size_t)(got - head) && fd < 0) {
         memcpy(text, request->text, request->length);
         text[request->length] = '\0';
         answer_fd = serve_request(helper, text);
     }
+    helper->answer.error = answer_fd == -1 ? (errno != 0 ? errno : EIO) : 0;
     if (fd >= 0)
         close(fd);
     /* Without waiting: a client that does not read gets no answers. */
@@ -497,41 +173,17 @@ static bool one_request(struct helper *helper, bool *nothing)
     return good;
 }
 
-static int64_t soonest_ms(const struct helper *helper, int64_t wait_ms, struct pollfd *fds,
-                          nfds_t *count)
-{
-    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
-    for (int i = 0; i < CONNECTS_MAX; i++) {
-        const struct connecting *connecting = helper->connecting[i];
-        if (connecting == NULL)
-            continue;
-        int fd = connect_fd(&connecting->attempt);
-        int64_t at_ms = fd >= 0 ? connecting->attempt.deadline_ms : connecting->attempt.retry_ms;
-        if (fd >= 0)
-            fds[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
-        fds[(*count)++] = (struct pollfd){.fd = connecting->answer_fd, .events = POLLIN};
-        if (at_ms - now_ms < wait_ms)
-            wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
-    }
-    return wait_ms;
-}
-
 bool helper_step(struct helper *helper, int64_t wait_ms)
 {
-    struct pollfd fds[1 + 2 * CONNECTS_MAX];
-    nfds_t count = 1;
     bool nothing = false;
     bool late =
         helper->requests >= RATE_PER_S && helper->second == clock_ms(CLOCK_MONOTONIC) / 1000;
-    fds[0] = (struct pollfd){.fd = late ? -1 : helper->socket_fd, .events = POLLIN};
-    wait_ms = soonest_ms(helper, late && wait_ms > 20 ? 20 : wait_ms, fds, &count);
-    if (poll(fds, count, (int)wait_ms) < 0 && errno != EINTR)
+    struct pollfd asked = {.fd = late ? -1 : helper->socket_fd, .events = POLLIN};
+    if (poll(&asked, 1, (int)(late && wait_ms > 20 ? 20 : wait_ms)) < 0 && errno != EINTR)
         return false;
-    reap_children(helper);
     for (int i = 0; !late && i < TURN_REQUESTS && !nothing && within_rate(helper); i++)
         if (!one_request(helper, &nothing))
             return false;
-    step_connects(helper);
     return true;
 }
 
@@ -548,16 +200,9 @@ struct helper *helper_create(int socket_fd, serve_configure_fn *configure, void 
     return helper;
 }
 
-/* Guards go on by themselves: the service's end of their pipe ends them. */
 void helper_destroy(struct helper *helper)
 {
-    if (helper == NULL)
-        return;
-    for (int i = 0; i < CONNECTS_MAX; i++)
-        if (helper->connecting[i] != NULL)
-            end_connect(helper, i);
-    while (helper->known_count > 0)
-        forget(helper, helper->known_count - 1);
+    workers_end();
     free(helper);
 }
 
@@ -593,7 +238,7 @@ _Noreturn static void be_service(const struct service_user *user,
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     if (getenv("WATCHDOG_PID") != NULL)
         setenv("WATCHDOG_PID", pid, 1);
-    privileged_begin(fd);
+    privileged_helper(fd);
     if (!confine(user, options->notify[0] != '\0', error, sizeof error)) {
         print_error("nmtwatch serve: %s\n", error);
         _exit(EXIT_IO);
@@ -665,87 +310,4 @@ int helper_run(serve_configure_fn *configure, void *context, struct serve_option
     helper_destroy(helper);
     close(ends[0]);
     return outcome(child);
-}
-
-/* --- permitted ------------------------------------------------------------------------------- */
-
-#define PIECES 6
-
-static const char *const commands[] = {
-    "VM.version",         "VM.native_memory summary scale=KB", "VM.native_memory summary scale=B",
-    "VM.metaspace basic", "VM.metaspace basic scale=1",        "VM.log list",
-#define EXPENSIVE_COMMAND(id, text, ...) text,
-#include "nmtwatch/watch/expensive_commands.def"
-#undef EXPENSIVE_COMMAND
-};
-
-static bool is_on_list(const char *command, size_t length)
-{
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strlen(commands[i]) == length && memcmp(commands[i], command, length) == 0)
-            return true;
-    return false;
-}
-
-/* On or off, of a file in the JVM's /tmp that is called as a watch calls it. */
-static bool is_load_log(const struct target *target, const char *command, size_t length)
-{
-    static const char BEGINNING[] = "VM.log output=file=";
-    struct load_log load_log;
-    char wanted[2][256];
-    size_t at = sizeof BEGINNING - 1, name = 0;
-    if (length <= at || memcmp(command, BEGINNING, at) != 0)
-        return false;
-    while (at + name < length && command[at + name] != ' ')
-        name++;
-    if (name >= sizeof load_log.file)
-        return false;
-    memcpy(load_log.file, command + at, name);
-    load_log.file[name] = '\0';
-    if (!load_log_name_is_for(target, load_log.file))
-        return false;
-    load_log_on_command(&load_log, wanted[0], sizeof wanted[0]);
-    load_log_off_command(&load_log, wanted[1], sizeof wanted[1]);
-    for (int i = 0; i < 2; i++)
-        if (strlen(wanted[i]) == length && memcmp(wanted[i], command, length) == 0)
-            return true;
-    return false;
-}
-
-/* One command a line. */
-static bool all_permitted(const struct target *target, const char *text)
-{
-    for (;;) {
-        size_t length = strcspn(text, "\n");
-        if (!is_on_list(text, length) && !is_load_log(target, text, length))
-            return false;
-        if (text[length] == '\0')
-            return true;
-        text += length + 1;
-    }
-}
-
-/* "1" operation arg arg arg, or "2" length operation arg arg arg; each ends with a NUL. */
-bool permitted_request(const struct target *target, const char *request, size_t length)
-{
-    const char *piece[PIECES];
-    int count = 0;
-    if (length == 0 || request[length - 1] != '\0')
-        return false;
-    for (const char *at = request; at < request + length; at += strlen(at) + 1) {
-        if (count == PIECES)
-            return false;
-        piece[count++] = at;
-    }
-    bool v2 = strcmp(piece[0], "2") == 0;
-    if (count != (v2 ? PIECES : PIECES - 1) || (!v2 && strcmp(piece[0], "1") != 0))
-        return false;
-    const char **rest = piece + (v2 ? 2 : 1);
-    char given[24];
-    snprintf(given, sizeof given, "%zu", (size_t)(request + length - rest[0]));
-    if ((v2 && strcmp(piece[1], given) != 0) || rest[2][0] != '\0' || rest[3][0] != '\0')
-        return false;
-    if (!v2 && strcmp(rest[0], "getversion") == 0)
-        return strcmp(rest[1], "options") == 0;
-    return strcmp(rest[0], v2 ? "jcmd streaming=0" : "jcmd") == 0 && all_permitted(target, rest[1]);
 }

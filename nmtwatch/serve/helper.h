@@ -1,14 +1,14 @@
 /* helper: the root half of `serve` in two processes (privileged.h is the other half's view).
  *
  *   helper (root)                              service (its own user, no rights, seccomp)
- *   looks at /proc and at JVMs' files          finds JVMs, parses replies and logs, judges,
- *   attaches, sends a permitted question       answers HTTP, delivers, records
- *   reads configuration and secrets            <-- descriptors and numbers
+ *   starts a worker for each owner of JVMs     finds JVMs, parses replies and logs, judges,
+ *   reads configuration and secrets            answers HTTP, delivers, records
  *
- * Nothing of what the service says is believed: kinds, lengths and pids are looked at, a JVM is one
- * by the helper's own look, a question is one of permitted_request, a file is one that the configuration
- * names. Requests are answered one after the other, so many a second (more wait); attaching goes
- * on beside them without blocking. Descriptors that the service passes are closed at once.
+ *   worker (root, worker/worker.h)             <-- bytes, numbers and descriptors
+ *
+ * The helper touches no JVM, so nothing can hold it. Nothing of what the service says is believed: kinds, lengths and
+ * pids are looked at, and a file is one that the configuration names. Requests are answered one after the other, so
+ * many a second (more wait). Descriptors that the service passes are closed at once.
  *
  * The end of either ends both. */
 #pragma once
@@ -50,12 +50,6 @@ void helper_destroy(struct helper *helper);
 typedef int helper_service_fn(serve_configure_fn *configure, void *context, int64_t for_ms);
 int helper_run(serve_configure_fn *configure, void *context, struct serve_options *options,
                int64_t for_ms, helper_service_fn *service);
-
-/* permitted: which requests the root helper of serve sends to a JVM: those that a watch asks, byte
- * for byte, and nothing else. Pure; any thread. */
-
-/* request: as it goes over the attach socket, protocol 1 or 2. */
-bool permitted_request(const struct target *target, const char *request, size_t length);
 
 /* confine: a process that gives its rights away for good: another user, no groups, no capabilities,
  * nothing to be gained by exec, and a filter of system calls (confine.def) for every thread.

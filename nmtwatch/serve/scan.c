@@ -24,8 +24,7 @@ enum kind { KIND_NEW, KIND_OTHER, KIND_UNREADABLE, KIND_TAKEN, KIND_REFUSED, KIN
 struct process {
     pid_t pid;
     enum kind kind;
-    dev_t exe_device; /* with the inode: which program it runs; 0: not known */
-    ino_t exe_inode;
+    uint64_t program; /* which one it runs; 0: not known */
     int64_t first_ms; /* seen with this program since */
     int64_t close_ms; /* of the last examination */
 };
@@ -160,6 +159,9 @@ static void examine(struct process *process, int64_t now_ms, scan_found_fn *foun
     case FAILURE_PERMISSION:
         process->kind = KIND_UNREADABLE;
         return;
+    case FAILURE_HELD: /* again at the next scan: what is passed by costs nothing */
+        process->kind = KIND_NEW;
+        return;
     default:
         process->kind = KIND_OTHER;
         return;
@@ -180,41 +182,18 @@ static bool needs_examination(const struct process *process, int64_t now_ms)
            (process->kind == KIND_OTHER && now_ms - process->first_ms < YOUNG_MS);
 }
 
-/* Which program it runs. False with errno. */
-static bool exe_of(pid_t pid, dev_t *device, ino_t *inode)
-{
-    char path[32];
-    struct stat exe;
-    uint64_t their_device, their_inode;
-    if (privileged_apart()) {
-        if (!privileged_exe(pid, &their_device, &their_inode))
-            return false;
-        *device = (dev_t)their_device;
-        *inode = (ino_t)their_inode;
-        return true;
-    }
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    if (stat(path, &exe) != 0)
-        return false;
-    *device = exe.st_dev;
-    *inode = exe.st_ino;
-    return true;
-}
-
 /* What is remembered of it, or what is seen without its maps. False when it has gone. */
 static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process *process)
 {
-    dev_t device = 0; /* none: a thread of the kernel, or another user's process */
-    ino_t inode = 0;
+    uint64_t program = 0; /* none: a thread of the kernel, or another user's process */
     const struct process *before = find(scan->known, scan->known_count, pid);
     *process = before != NULL ? *before : (struct process){.pid = pid, .first_ms = now_ms};
     if (process->kind == KIND_TAKEN)
         return true;
-    if (!exe_of(pid, &device, &inode) && errno == ESRCH)
+    if (!privileged_exe(pid, &program) && errno == ESRCH)
         return false;
-    if (device != process->exe_device || inode != process->exe_inode) {
-        process->exe_device = device;
-        process->exe_inode = inode;
+    if (program != process->program) {
+        process->program = program;
         process->first_ms = now_ms;
         process->kind = KIND_NEW;
     }
@@ -230,18 +209,6 @@ static void count_kinds(struct scan *scan)
         scan->counts.refused += scan->now[i].kind == KIND_REFUSED;
         scan->counts.full += scan->now[i].kind == KIND_FULL;
     }
-}
-
-/* The one it acts as; the owner of its folder in /proc is root for a process that forbids dumps. */
-static uid_t user_of(pid_t pid)
-{
-    struct proc_status status;
-    struct span text = proc_read(pid, "status");
-    uid_t user = (uid_t)-1;
-    if (text.ptr != NULL && proc_status_parse(&status, text) == PARSE_OK)
-        user = (uid_t)status.effective_uid;
-    free((void *)text.ptr);
-    return user;
 }
 
 static int by_user(const void *a, const void *b)
@@ -278,7 +245,7 @@ static bool glance_on(struct scan *scan, int64_t now_ms)
             continue;
         if (process->kind != KIND_TAKEN && needs_examination(process, now_ms))
             scan->wanted[scan->wanted_count++] = (struct wanted){.at = scan->now_count,
-                                                                 .user = user_of(process->pid),
+                                                                 .user = proc_user(process->pid),
                                                                  .close_ms = process->close_ms};
         scan->now_count++;
     }

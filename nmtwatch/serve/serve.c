@@ -76,8 +76,8 @@ static void notify(const char *message)
 
 static void notify_manager(const char *message)
 {
-    if (privileged_apart())
-        privileged_do(PRIVILEGED_NOTIFY, 0, 0, message);
+    if (privileged_has_helper())
+        privileged_notify(message);
     else
         notify(message);
 }

@@ -1,6 +1,7 @@
 #include "nmtwatch/top/top.h"
 
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,10 +166,8 @@ void job_free(struct job *job)
         poll(&out, 1, 50); /* a full pipe would block it */
         job_step(job);
     }
-    if (job_runs(job)) {
-        kill(job->pid, SIGKILL);
-        waitpid(job->pid, NULL, 0);
-    }
+    if (job_runs(job))
+        left_behind(job->pid);
     if (job->pid > 0 && job->fd >= 0)
         close(job->fd);
     forget_result(job);

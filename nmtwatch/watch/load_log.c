@@ -3,6 +3,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/process/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ void load_log_remove_leftover(const struct target *target, const char *file)
 {
     char path[288];
     if (privileged_apart())
-        privileged_do(PRIVILEGED_LOAD_LOG_REMOVE, target->pid, target->start_time_ticks, file);
+        privileged_do(PRIVILEGED_LOAD_LOG_REMOVE, target, file);
     else if (path_there(target, file, path, sizeof path))
         remove_files(target, path);
 }
@@ -124,8 +124,7 @@ static int start_guard(struct load_log *load_log, const struct target *target)
 {
     int ends[2];
     if (privileged_apart()) {
-        load_log->guard_pipe = privileged_open(PRIVILEGED_LOAD_LOG_BEGIN, target->pid,
-                                               target->start_time_ticks, load_log->file);
+        load_log->guard_pipe = privileged_open(PRIVILEGED_LOAD_LOG_BEGIN, target, load_log->file);
         return load_log->guard_pipe >= 0 ? 0 : -1;
     }
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -158,9 +157,6 @@ static int start_guard(struct load_log *load_log, const struct target *target)
 
 static int open_log(const struct load_log *load_log)
 {
-    if (privileged_apart())
-        return privileged_open(PRIVILEGED_LOAD_LOG_OPEN, load_log->target.pid,
-                               load_log->target.start_time_ticks, load_log->file);
     return rooted_read(&load_log->target, load_log->path, ROOTED_OWN | ROOTED_NO_LINK,
                        LOAD_LOG_REPLY_MAX_BYTES, NULL);
 }
@@ -199,10 +195,12 @@ int load_log_guard(const struct target *target, const char *file, pid_t *guard_p
     return load_log.guard_pipe;
 }
 
-int load_log_open(const struct target *target, const char *file)
+bool load_log_open(struct load_log *load_log, const struct target *target, const char *file)
 {
-    struct load_log load_log;
-    return load_log_of(&load_log, target, file) ? open_log(&load_log) : -1;
+    if (!load_log_of(load_log, target, file))
+        return false;
+    load_log->fd = open_log(load_log);
+    return load_log->fd >= 0;
 }
 
 int load_log_prepare(struct load_log *load_log, const struct target *target)
@@ -234,11 +232,10 @@ int load_log_prepare(struct load_log *load_log, const struct target *target)
 
 int load_log_opened(struct load_log *load_log)
 {
-    int fd = open_log(load_log);
-    if (fd < 0)
-        return -1;
-    load_log->fd = fd;
-    return 0;
+    if (privileged_apart())
+        return privileged_do(PRIVILEGED_LOAD_LOG_OPEN, &load_log->target, load_log->file) ? 0 : -1;
+    load_log->fd = open_log(load_log);
+    return load_log->fd >= 0 ? 0 : -1;
 }
 
 /* The JVM has rotated the log: the rest of the old file was read, go on with the new one. */
@@ -258,21 +255,30 @@ static bool follow_rotation(struct load_log *load_log)
     return true;
 }
 
+ssize_t load_log_next(struct load_log *load_log, void *bytes, size_t size)
+{
+    for (;;) {
+        ssize_t got = read(load_log->fd, bytes, size);
+        if (got > 0 || (got < 0 && errno != EINTR))
+            return got;
+        if (got == 0 && !follow_rotation(load_log))
+            return 0;
+    }
+}
+
 int64_t load_log_read(struct load_log *load_log, struct census *census)
 {
     int64_t total = 0;
     while (total < LOAD_LOG_READ_MAX) {
-        ssize_t got = read(load_log->fd, load_log->carry + load_log->carry_len,
-                           LOAD_LOG_BUFFER - load_log->carry_len);
-        if (got < 0 && errno == EINTR)
-            continue;
+        char *rest = load_log->carry + load_log->carry_len;
+        size_t room = LOAD_LOG_BUFFER - load_log->carry_len;
+        ssize_t got = privileged_apart() ? privileged_read(PRIVILEGED_LOAD_LOG_READ,
+                                                           &load_log->target, 0, rest, room, NULL)
+                                         : load_log_next(load_log, rest, room);
         if (got < 0)
             return -1;
-        if (got == 0) {
-            if (!follow_rotation(load_log))
-                break;
-            continue;
-        }
+        if (got == 0)
+            break;
         total += got;
         struct span text = span_of(load_log->carry, load_log->carry_len + (size_t)got);
         census_add_log(census, &text);
@@ -298,10 +304,8 @@ void load_log_closed(struct load_log *load_log, bool off)
     }
     if (load_log->guard_pipe >= 0) {
         close(load_log->guard_pipe);
-        if (off && load_log->guard_pid > 0) { /* a late one may be at work on what is done by now */
-            kill(load_log->guard_pid, SIGKILL);
-            waitpid(load_log->guard_pid, NULL, 0);
-        }
+        if (off) /* a late one may be at work on what is done by now */
+            left_behind(load_log->guard_pid);
     }
     free(load_log->carry);
     memset(load_log, 0, sizeof *load_log);

@@ -57,9 +57,11 @@ enum load_log_origin {
     LOAD_LOG_LEFTOVER, /* older than any guard: its run was killed together with its guard */
 };
 enum load_log_origin load_log_origin(struct span file);
-/* For the root helper of serve: file is a name as load_log_prepare makes it, for this target. load_log_guard
- * returns the pipe to a new guard, load_log_open the log for reading; -1 with errno. */
+/* For a worker: file is a name as load_log_prepare makes it, for this target. load_log_guard returns the pipe to a new
+ * guard, -1 with errno; load_log_open opens the log, false with errno; load_log_next reads what comes next, over its
+ * rotation: bytes, 0 when there is nothing new, -1 with errno. */
 bool load_log_name_is_for(const struct target *target, const char *file);
 int load_log_guard(const struct target *target, const char *file, pid_t *guard_pid);
-int load_log_open(const struct target *target, const char *file);
+bool load_log_open(struct load_log *load_log, const struct target *target, const char *file);
+ssize_t load_log_next(struct load_log *load_log, void *bytes, size_t size);
 void load_log_remove_leftover(const struct target *target, const char *file);
