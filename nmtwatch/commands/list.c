@@ -80,6 +80,7 @@ static int print_json(const struct discovery *found)
     }
     json_out_end(&out, ']');
     json_out_int(&out, "unreadable", found->unreadable);
+    json_out_int(&out, "held", found->held);
     json_out_end(&out, '}');
     if (json_out_print(&out, stdout))
         return 0;
@@ -226,6 +227,9 @@ static int run(int argc, char **argv)
     if (found.unreadable > 0)
         print_error("nmtwatch list: no permission to inspect %d process%s\n", found.unreadable,
                     found.unreadable == 1 ? "" : "es");
+    if (found.held > 0)
+        print_error("nmtwatch list: %d process%s passed by: reading %s does not end\n", found.held,
+                    found.held == 1 ? " is" : "es are", found.held == 1 ? "it" : "them");
     if (target_proc_hides_others())
         print_error(
             "nmtwatch list: /proc is mounted with hidepid: other users' JVMs are not seen\n");

@@ -527,6 +527,8 @@ static enum connect_state ask_helper(struct attach_connect *attempt, int64_t now
         left_ms -= HELPER_SOONER_MS;
     int fd = privileged_connect(attempt->target, attempt->as_owner, left_ms, attempt->request,
                                 attempt->request_len);
+    if (fd < 0 && errno == ETIMEDOUT)
+        return fail(attempt, FAILURE_HELD, NULL);
     if (fd < 0)
         return fail_errno(attempt, "asking the worker", errno);
     attempt->child_fd = fd;

@@ -170,7 +170,7 @@ struct worker {
     uid_t owner;
     int fd;
     pid_t pid;
-    int64_t used_ms, cpu_us;
+    int64_t used_ms, cpu_us, own_bytes;
 };
 
 static struct worker workers[WORKERS_MAX];
@@ -224,8 +224,10 @@ struct privileged_counts privileged_counts(void)
 {
     struct privileged_counts now = counts;
     int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
-    for (int i = 0; i < worker_count; i++)
+    for (int i = 0; i < worker_count; i++) {
         now.cpu_us += workers[i].cpu_us;
+        now.own_bytes += workers[i].own_bytes;
+    }
     for (int i = 0; i < passed_count; i++)
         now.passed_by += passed[i].pid != 0 && passed[i].until_ms > now_ms;
     now.workers = worker_count;
@@ -277,6 +279,7 @@ static bool await(struct worker *worker, const struct privileged_request *reques
     } while (got < 0 && (errno == EAGAIN || errno == EINTR) && !late);
     if (got >= (ssize_t)sizeof *answer && answer->length == (size_t)got - sizeof *answer) {
         worker->cpu_us = answer->cpu_us;
+        worker->own_bytes = answer->own_bytes;
         errno = answer->error;
         return answer->error == 0;
     }

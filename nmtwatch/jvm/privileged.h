@@ -71,6 +71,7 @@ struct privileged_answer {
     uint64_t program;     /* EXE: equal for the same program */
     int64_t size;         /* PERFDATA: of the file */
     int64_t cpu_us;       /* what the worker has used until now */
+    int64_t own_bytes;    /* resident memory that it shares with no file; of at most 10 s ago */
     char sentence[512];   /* CONFIG: what is wrong with it */
     uint32_t length;      /* of the bytes behind this struct */
 };
@@ -86,7 +87,7 @@ bool privileged_apart(void);
 
 /* What the workers have cost, and how they fared. */
 struct privileged_counts {
-    int64_t cpu_us;
+    int64_t cpu_us, own_bytes;
     int64_t late;    /* workers that were left behind for being late */
     int64_t died;    /* ... that ended by themselves, in the middle of a request */
     int workers;     /* there are now */

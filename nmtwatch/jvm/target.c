@@ -524,6 +524,8 @@ int discover_jvms(struct discovery *discovery)
         enum failure_kind kind = target_open(&target, pid, &failure);
         if (kind == FAILURE_PERMISSION)
             discovery->unreadable++;
+        else if (kind == FAILURE_HELD)
+            discovery->held++;
         /* A process with a socket of the right name but without libjvm.so is asked only when its
          * pid is given. */
         else if (kind == FAILURE_NONE && target.libjvm_mapped)

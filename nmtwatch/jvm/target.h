@@ -113,6 +113,7 @@ struct discovery {
     int count;
     struct target *targets; /* by pid */
     int unreadable;         /* processes whose maps we may not read */
+    int held;               /* ... that do not let a reader go, and may be JVMs */
 };
 
 /* 0, or -1 with errno (no /proc, out of memory). */

@@ -439,6 +439,7 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
     struct scan_counts scan = fleet_scan(fleet);
     snapshot->own.processes = scan.processes;
     snapshot->own.unreadable = scan.unreadable;
+    snapshot->own.held = scan.held;
     snapshot->own.refused = scan.refused;
     snapshot->own.over_limit = scan.full;
     snapshot->own.postponed = scan.postponed;

@@ -19,7 +19,7 @@
 #define LOOK_AGAIN_MS 300000
 #define GLANCES       512 /* a step: two system calls each */
 
-enum kind { KIND_NEW, KIND_OTHER, KIND_UNREADABLE, KIND_TAKEN, KIND_REFUSED, KIND_FULL };
+enum kind { KIND_NEW, KIND_OTHER, KIND_UNREADABLE, KIND_HELD, KIND_TAKEN, KIND_REFUSED, KIND_FULL };
 
 struct process {
     pid_t pid;
@@ -160,7 +160,7 @@ static void examine(struct process *process, int64_t now_ms, scan_found_fn *foun
         process->kind = KIND_UNREADABLE;
         return;
     case FAILURE_HELD: /* again at the next scan: what is passed by costs nothing */
-        process->kind = KIND_NEW;
+        process->kind = KIND_HELD;
         return;
     default:
         process->kind = KIND_OTHER;
@@ -178,7 +178,7 @@ static void examine(struct process *process, int64_t now_ms, scan_found_fn *foun
 
 static bool needs_examination(const struct process *process, int64_t now_ms)
 {
-    return process->kind == KIND_NEW || now_ms - process->close_ms >= LOOK_AGAIN_MS ||
+    return process->kind == KIND_NEW || process->kind == KIND_HELD || now_ms - process->close_ms >= LOOK_AGAIN_MS ||
            (process->kind == KIND_OTHER && now_ms - process->first_ms < YOUNG_MS);
 }
 
@@ -203,9 +203,10 @@ static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process 
 static void count_kinds(struct scan *scan)
 {
     scan->counts.processes = scan->now_count;
-    scan->counts.unreadable = scan->counts.refused = scan->counts.full = 0;
+    scan->counts.unreadable = scan->counts.held = scan->counts.refused = scan->counts.full = 0;
     for (int i = 0; i < scan->now_count; i++) {
         scan->counts.unreadable += scan->now[i].kind == KIND_UNREADABLE;
+        scan->counts.held += scan->now[i].kind == KIND_HELD;
         scan->counts.refused += scan->now[i].kind == KIND_REFUSED;
         scan->counts.full += scan->now[i].kind == KIND_FULL;
     }

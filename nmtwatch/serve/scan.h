@@ -49,6 +49,7 @@ void scan_forget_full(struct scan *scan);
 struct scan_counts {
     int processes;
     int unreadable;    /* processes whose maps we may not read */
+    int held;          /* ... that do not let a reader go, and may be JVMs */
     int refused;       /* JVMs */
     int full;          /* JVMs */
     int64_t postponed; /* processes whose user had used up his time, in all */

@@ -219,6 +219,7 @@ static void fill_own(struct serve *serve, struct own_view *own)
     *own = serve->own;
     own->processes = scanned.processes;
     own->unreadable = scanned.unreadable;
+    own->held = scanned.held;
     own->refused = scanned.refused;
     own->scans = scanned.scans;
     own->scan_cpu_us = scanned.scan_cpu_us;
@@ -231,6 +232,11 @@ static void fill_own(struct serve *serve, struct own_view *own)
     memcpy(own->runbooks, serve->options->runbooks, sizeof own->runbooks);
     own->cpu_us = watch_cost_cpu_us();
     own->children_cpu_us = watcher_children_cpu_us();
+    struct privileged_counts workers = privileged_counts();
+    own->workers = workers.workers;
+    own->workers_late = workers.late;
+    own->workers_died = workers.died;
+    own->passed_by = workers.passed_by;
     if (serve->archive != NULL) {
         struct archive_counts counts = archive_counts(serve->archive);
         own->recording_bytes = counts.bytes;

@@ -123,7 +123,9 @@ enum observe_refusal {
 /* serve itself. */
 struct own_view {
     int64_t started_unix_ms, cpu_us, children_cpu_us, rss_bytes, open_fds;
-    int processes, unreadable, refused;
+    int processes, unreadable, held, refused;
+    int workers, passed_by;
+    int64_t workers_late, workers_died;
     int64_t scans, scan_cpu_us, targets_seen;
     int over_limit;    /* JVMs that found no room */
     int64_t postponed; /* examinations of processes whose user had used up his time */

@@ -3,6 +3,7 @@
 #include "nmtwatch/watch/watcher_internal.h"
 #include "reports/text/units.h"
 #include "nmtwatch/jvm/agent_files.h"
+#include "nmtwatch/jvm/privileged.h"
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/native/call_site_group.h"
 #include "nmtwatch/observe/observe_child.h"
@@ -87,6 +88,21 @@ static void note_why_the_breaker_tripped(struct watcher *watcher, const struct s
         watcher_note(watcher, "the profiler agent says: %s", reason);
 }
 
+/* Its files are left out meanwhile: what /proc shows at no cost is all there is. */
+static void note_held(struct watcher *watcher)
+{
+    struct failure failure;
+    char name[32];
+    if (watcher->noted_failure == FAILURE_HELD || !privileged_passes_by(&watcher->target))
+        return;
+    snprintf(name, sizeof name, "pid %d", (int)watcher->target.pid);
+    watcher->noted_failure = watcher->counts.last_failure =
+        failure_set(&failure, FAILURE_HELD, name, NULL);
+    watcher->counts.failures++;
+    watcher->counts.failed[FAILURE_HELD]++;
+    watcher_note(watcher, "%s", failure.sentence);
+}
+
 static bool poll_sources(struct watcher *watcher, struct sample *sample)
 {
     sample_clear(sample);
@@ -97,6 +113,7 @@ static bool poll_sources(struct watcher *watcher, struct sample *sample)
         perfdata_close(watcher->perfdata);
         watcher->perfdata = NULL;
         watcher->target.perfdata[0] = '\0';
+        note_held(watcher);
     }
     agent_figures_sample(&watcher->target, sample);
     note_why_the_breaker_tripped(watcher, sample);

@@ -1,5 +1,7 @@
 #include "nmtwatch/watch/watching.h"
 
+#include "nmtwatch/jvm/privileged.h"
+
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/record/recording.h"
@@ -117,7 +119,7 @@ int64_t watch_cost_cpu_us(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-           usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+           usage.ru_utime.tv_usec + usage.ru_stime.tv_usec + privileged_counts().cpu_us;
 }
 
 int64_t watch_cost_rss_bytes(void)
@@ -129,7 +131,7 @@ int64_t watch_cost_rss_bytes(void)
     if (fscanf(statm, "%*d %ld", &pages) != 1)
         pages = 0;
     fclose(statm);
-    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE) + privileged_counts().own_bytes;
 }
 
 static struct watch_cost cost_of_process(void)

@@ -59,6 +59,7 @@ struct worker {
     pid_t guard[GUARDS_MAX], observer[OBSERVERS_MAX];
     int64_t second; /* of the monotonic clock, and what was asked in it */
     int requests;
+    int64_t own_bytes, next_size_ms;
     struct privileged_request request;
     struct privileged_answer answer;
     unsigned char bytes[PRIVILEGED_BYTES_MAX]; /* behind the answer */
@@ -493,6 +494,20 @@ static bool within_rate(struct worker *worker)
     return worker->requests++ < RATE_PER_S;
 }
 
+static int64_t own_bytes(struct worker *worker)
+{
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    if (now_ms < worker->next_size_ms)
+        return worker->own_bytes;
+    struct proc_statm statm;
+    struct span text = proc_read(getpid(), "statm");
+    if (text.ptr != NULL && proc_statm_parse(&statm, text) == PARSE_OK)
+        worker->own_bytes = (statm.resident_pages - statm.shared_pages) * sysconf(_SC_PAGESIZE);
+    free((void *)(uintptr_t)text.ptr);
+    worker->next_size_ms = now_ms + 10000;
+    return worker->own_bytes;
+}
+
 /* False when the other end has gone. */
 static bool one_request(struct worker *worker, bool *nothing)
 {
@@ -529,6 +544,7 @@ static bool one_request(struct worker *worker, bool *nothing)
     worker->answer.error = good ? 0 : errno != 0 ? errno : EIO;
     worker->answer.length = good ? worker->answer.length : 0;
     worker->answer.cpu_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+    worker->answer.own_bytes = own_bytes(worker);
     if (fd >= 0)
         close(fd);
     /* Without waiting: a client that does not read gets no answers. */
