@@ -13,8 +13,11 @@
 
 #define FDS_MAX       4 /* more than any caller sends: what is too much is closed */
 #define WORKERS_MAX   64
-/* A worker answers within a millisecond, on a machine with a load of 100 within 300 ms. */
-#define LATE_MS       2000
+/* A worker answers within a millisecond; one that is runnable and finds no processor (load 100) may take longer than
+ * one that waits for something. */
+#define LATE_MS       1000
+#define LATE_BUSY_MS  3000
+#define LOOK_MS       50
 #define LATE_SMAPS_MS 20000 /* of 100 000 mappings: 5 s */
 #define PASSED_MAX    256
 #define PASSED_MS     30000 /* the first time; then twice as long each time */
@@ -256,26 +259,30 @@ static void left(struct worker *worker, pid_t pid, int64_t waited_ms, bool late)
     pass_by(0, owner, waited_ms * OWNER_TIMES);
 }
 
-static int64_t deadline_ms(const struct privileged_request *request)
+static bool is_late(const struct worker *worker, const struct privileged_request *request,
+                    int64_t waited_ms)
 {
-    bool smaps = request->kind == PRIVILEGED_PROC && strncmp(request->text, "smaps", 5) == 0;
-    return smaps ? LATE_SMAPS_MS : LATE_MS;
+    struct proc_stat stat;
+    if (request->kind == PRIVILEGED_PROC && strncmp(request->text, "smaps", 5) == 0)
+        return waited_ms >= LATE_SMAPS_MS;
+    return waited_ms >= LATE_BUSY_MS ||
+           (waited_ms >= LATE_MS && (!proc_stat_read(worker->pid, &stat) || stat.state != 'R'));
 }
 
 /* False with errno; without *answer where nobody has answered. */
 static bool await(struct worker *worker, const struct privileged_request *request,
                   struct privileged_answer *answer, void *bytes, size_t size, int *fd)
 {
-    int64_t began_ms = clock_ms(CLOCK_MONOTONIC), end_ms = began_ms + deadline_ms(request);
+    int64_t began_ms = clock_ms(CLOCK_MONOTONIC), waited_ms = 0;
     ssize_t got;
     bool late;
     do {
-        int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
         struct pollfd wait = {.fd = worker->fd, .events = POLLIN};
-        late = left_ms <= 0;
-        poll(&wait, 1, late ? 0 : (int)left_ms);
+        late = is_late(worker, request, waited_ms);
+        poll(&wait, 1, late ? 0 : waited_ms < LATE_MS ? (int)(LATE_MS - waited_ms) : LOOK_MS);
         got = privileged_receive_both(worker->fd, answer, sizeof *answer, bytes, size, fd,
                                       MSG_DONTWAIT);
+        waited_ms = clock_ms(CLOCK_MONOTONIC) - began_ms;
     } while (got < 0 && (errno == EAGAIN || errno == EINTR) && !late);
     if (got >= (ssize_t)sizeof *answer && answer->length == (size_t)got - sizeof *answer) {
         worker->cpu_us = answer->cpu_us;
@@ -284,7 +291,7 @@ static bool await(struct worker *worker, const struct privileged_request *reques
         return answer->error == 0;
     }
     bool silent = got < 0 && errno == EAGAIN;
-    left(worker, request->pid, clock_ms(CLOCK_MONOTONIC) - began_ms, silent);
+    left(worker, request->pid, waited_ms, silent);
     *answer = (struct privileged_answer){.error = silent ? ETIMEDOUT : EIO};
     errno = answer->error;
     return false;
@@ -509,6 +516,7 @@ static int worker_by_helper(uid_t owner, pid_t *worker)
             close(fd);
         return -1;
     }
+    *worker = answer.worker;
     return fd;
 }
 

@@ -69,6 +69,7 @@ struct privileged_answer {
     struct failure failure;
     struct target target; /* LOOK */
     uint64_t program;     /* EXE: equal for the same program */
+    int32_t worker;       /* WORKER: its pid */
     int64_t size;         /* PERFDATA: of the file */
     int64_t cpu_us;       /* what the worker has used until now */
     int64_t own_bytes;    /* resident memory that it shares with no file; of at most 10 s ago */

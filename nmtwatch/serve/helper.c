@@ -48,12 +48,11 @@ static bool configuration_asks(const void *context, enum observe_mode mode)
     return false;
 }
 
-static int start_worker(const struct helper *helper)
+static int start_worker(struct helper *helper)
 {
     const struct worker_rules rules = {.observes = configuration_asks, .context = helper->options};
-    pid_t worker;
     if (helper->request.pid >= 0)
-        return worker_start_with((uid_t)helper->request.owner, &worker, &rules);
+        return worker_start_with((uid_t)helper->request.owner, &helper->answer.worker, &rules);
     worker_start_with((uid_t)helper->request.owner, NULL, &rules);
     return -2;
 }
