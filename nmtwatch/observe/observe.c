@@ -398,6 +398,7 @@ static void look(struct observation *observation)
     uint64_t before = 0;
     size_t taken = 0;
     struct observe_report *report = observation->report;
+    remote_reading(observation->options->duration_ms);
     for (;;) {
         int stop_fd = observation->options->stop_fd;
         struct pollfd wait[] = {{.fd = signals_fd(), .events = POLLIN},
@@ -543,6 +544,7 @@ bool observe_run(const struct target *target, const struct observe_options *opti
     if (good) {
         look(&observation);
         count_events(&observation);
+        remote_reading(0);
     }
     heap_sampler_close(observation.sampler);
     if (good && observation.allocations != NULL)

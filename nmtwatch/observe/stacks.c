@@ -481,7 +481,7 @@ bool stacks_open(char *error, size_t error_size)
         return text_error(error, error_size, "out of memory");
     frame_tables.find_object = find_object;
     frame_rules_forget();
-    if (!layout_fill(&layout, error, error_size) ||
+    if (!remote_layout(error, error_size) ||
         !layout_code_cache(&stacks.code_low, &stacks.code_high))
         return false;
     read_threads();
