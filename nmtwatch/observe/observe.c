@@ -426,6 +426,7 @@ static void look(struct observation *observation)
 static void count_events(struct observation *observation)
 {
     struct observe_report *report = observation->report;
+    report->left_out = stacks_left_out();
     if (observation->perf != NULL) {
         report->user_only = perf_events_user_only(observation->perf);
         report->lost = (int64_t)perf_events_lost(observation->perf);
