@@ -374,7 +374,7 @@ static void begin_connect(struct helper *helper, int answer_fd)
         if (helper->connecting[i] == NULL)
             place = &helper->connecting[i];
         else
-            of_user += helper->connecting[i]->target.uid == target->uid;
+            of_user += helper->connecting[i]->target.accountable == target->accountable;
     struct connecting *connecting =
         place != NULL && of_user < CONNECTS_USER ? malloc(sizeof *connecting) : NULL;
     if (connecting == NULL) {
