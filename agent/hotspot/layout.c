@@ -13,8 +13,10 @@ struct layout layout;
  * Arrays whose stride and field offsets libjvm exports beside them, ended by an entry without a
  * name. */
 
+#define ENTRIES_MAX 8192 /* of one table: 788 in JDK 17, 585 in 25 */
+
 static struct {
-    bool found;
+    bool found, endless;
     uint64_t fields, types, ints, longs; /* the first entries */
     uint64_t field_stride, field_type, field_name, field_kind, field_offset, field_address;
     uint64_t type_stride, type_name, type_size;
@@ -68,6 +70,13 @@ static uintptr_t text_at(uintptr_t entry, uint64_t offset)
     return load_pointer(entry + offset);
 }
 
+/* Whether a table has an entry there, its count-th. A stranger's table may have no end. */
+static bool is_entry(uintptr_t entry, uint64_t name, int count)
+{
+    tables.endless |= count == ENTRIES_MAX;
+    return !tables.endless && text_at(entry, name) != 0;
+}
+
 static uint64_t number_at(uintptr_t entry, uint64_t offset)
 {
     return load_u64(entry + offset, 0);
@@ -108,8 +117,9 @@ static uintptr_t find_field(struct name name)
     if (at == 0)
         return 0;
     const struct name type = {name.text, at - 1}, field = {name.text + at, name.length - at};
-    for (uintptr_t entry = tables.fields; text_at(entry, tables.field_type) != 0;
-         entry += tables.field_stride) {
+    int count = 0;
+    for (uintptr_t entry = tables.fields; is_entry(entry, tables.field_type, count);
+         entry += tables.field_stride, count++) {
         if (is_name(field, text_at(entry, tables.field_name)) &&
             is_name(type, text_at(entry, tables.field_type)))
             return entry;
@@ -119,8 +129,9 @@ static uintptr_t find_field(struct name name)
 
 static uintptr_t find_type(struct name name)
 {
-    for (uintptr_t entry = tables.types; text_at(entry, tables.type_name) != 0;
-         entry += tables.type_stride) {
+    int count = 0;
+    for (uintptr_t entry = tables.types; is_entry(entry, tables.type_name, count);
+         entry += tables.type_stride, count++) {
         if (is_name(name, text_at(entry, tables.type_name)))
             return entry;
     }
@@ -131,15 +142,17 @@ enum row_kind { ROW_OFFSET, ROW_ADDRESS, ROW_SIZE, ROW_WIDTH, ROW_VALUE };
 
 static bool read_value(struct name name, int64_t *out)
 {
-    for (uintptr_t entry = tables.ints; text_at(entry, tables.int_name) != 0;
-         entry += tables.int_stride) {
+    int count = 0;
+    for (uintptr_t entry = tables.ints; is_entry(entry, tables.int_name, count);
+         entry += tables.int_stride, count++) {
         if (is_name(name, text_at(entry, tables.int_name))) {
             *out = (int32_t)load_u32(entry + tables.int_value, 0);
             return true;
         }
     }
-    for (uintptr_t entry = tables.longs; text_at(entry, tables.long_name) != 0;
-         entry += tables.long_stride) {
+    count = 0;
+    for (uintptr_t entry = tables.longs; is_entry(entry, tables.long_name, count);
+         entry += tables.long_stride, count++) {
         if (is_name(name, text_at(entry, tables.long_name))) {
             *out = (int64_t)number_at(entry, tables.long_value);
             return true;
@@ -196,8 +209,11 @@ static bool read_row(enum row_kind kind, const char *names, int64_t *out)
 
 static bool complain(const char *names, char *error, size_t error_size)
 {
-    snprintf(error, error_size, "this JVM's tables do not name %.*s", (int)strcspn(names, "|"),
-             names);
+    if (tables.endless)
+        snprintf(error, error_size, "the tables of this JVM do not end");
+    else
+        snprintf(error, error_size, "this JVM's tables do not name %.*s", (int)strcspn(names, "|"),
+                 names);
     return false;
 }
 
@@ -221,7 +237,7 @@ static bool read_rows(struct layout *out, char *error, size_t error_size)
 #undef LAYOUT_WIDTH
 #undef LAYOUT_VALUE
 #undef ROW
-    return true;
+    return !tables.endless || complain("", error, error_size);
 }
 
 /* Optional fields come in groups: how code is described changed twice. One that has neither shape

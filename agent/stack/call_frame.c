@@ -45,6 +45,9 @@ bool frame_table_find(uintptr_t pc, struct frame_table *table)
     struct table_header header;
     if (frame_tables.find_object((void *)pc, &object) != 0 || object.dlfo_eh_frame == NULL)
         return false;
+    uintptr_t at = (uintptr_t)object.dlfo_eh_frame, end = (uintptr_t)object.dlfo_map_end;
+    if (at > end || end - at < sizeof header)
+        return false;
     __builtin_memcpy(&header, object.dlfo_eh_frame, sizeof header);
     if (header.version != 1 || header.frame_encoding != FRAME_ENCODING_PCREL_SDATA4 ||
         header.count_encoding != ENCODING_UDATA4 ||
@@ -53,28 +56,35 @@ bool frame_table_find(uintptr_t pc, struct frame_table *table)
     note_touched((uintptr_t)object.dlfo_map_start);
     *table = (struct frame_table){
         .object_low = (uintptr_t)object.dlfo_map_start,
-        .object_high = (uintptr_t)object.dlfo_map_end,
-        .header = (uintptr_t)object.dlfo_eh_frame,
-        .rows = (uintptr_t)object.dlfo_eh_frame + sizeof header,
+        .object_high = end,
+        .header = at,
+        .rows = at + sizeof header,
         .row_count = header.count,
     };
-    return table->rows + table->row_count * FRAME_ROW_BYTES <= table->object_high;
+    return table->row_count <= (end - table->rows) / FRAME_ROW_BYTES;
+}
+
+/* Of an observed process a table may begin anywhere. */
+static struct row row_at(const struct frame_table *table, uint64_t number)
+{
+    struct row row;
+    __builtin_memcpy(&row, (const void *)(table->rows + number * sizeof row), sizeof row);
+    return row;
 }
 
 /* The address of the description of the last function that begins at pc or before it. */
 static bool find_description(const struct frame_table *table, uintptr_t pc, uintptr_t *address)
 {
     uint64_t low = 0, high = table->row_count; /* the first that begins beyond pc */
-    const struct row *rows = (const struct row *)table->rows;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (table->header + (uintptr_t)(intptr_t)rows[middle].code <= pc)
+        if (table->header + (uintptr_t)(intptr_t)row_at(table, middle).code <= pc)
             low = middle + 1;
         else
             high = middle;
     }
     if (low > 0)
-        *address = table->header + (uintptr_t)(intptr_t)rows[low - 1].description;
+        *address = table->header + (uintptr_t)(intptr_t)row_at(table, low - 1).description;
     return low > 0;
 }
 
@@ -160,6 +170,9 @@ static int64_t take_signed(struct reader *reader)
     }
 }
 
+/* The longest of LLVM has 2 388 bytes, of libjvm 1 800. One of 64 MB would be run for each place in code. */
+#define RECORD_MAX (UINT32_C(1) << 16)
+
 /* A record of .eh_frame, without its length. The format of 64-bit lengths is not used. */
 static bool open_record(const struct frame_table *table, uintptr_t address, struct reader *record)
 {
@@ -167,7 +180,8 @@ static bool open_record(const struct frame_table *table, uintptr_t address, stru
         return false;
     *record = (struct reader){(const uint8_t *)address, (const uint8_t *)table->object_high, false};
     uint32_t bytes = take_word(record);
-    if (record->beyond || bytes == 0 || bytes > (uint64_t)(record->end - record->at))
+    if (record->beyond || bytes == 0 || bytes > RECORD_MAX ||
+        bytes > (uint64_t)(record->end - record->at))
         return false;
     record->end = record->at + bytes;
     return true;
@@ -184,6 +198,12 @@ struct program {
     struct call_frame initial, now, kept[STATES_MAX];
     int kept_count;
 };
+
+/* What would not fit is damage, and any number then. */
+static int64_t in_units(const struct program *program, int64_t number)
+{
+    return (int64_t)((uint64_t)number * (uint64_t)program->data_unit);
+}
 
 static void set_place(struct program *program, uint64_t number, enum call_frame_where where,
                       int64_t offset)
@@ -230,8 +250,7 @@ static bool run_extended(struct program *program, struct reader *code, uint8_t i
         return true;
     case 0x05: /* offset_extended */
         number = take_number(code);
-        set_place(program, number, CALL_FRAME_SAVED,
-                  (int64_t)take_number(code) * program->data_unit);
+        set_place(program, number, CALL_FRAME_SAVED, in_units(program, (int64_t)take_number(code)));
         return true;
     case 0x06: /* restore_extended */
         restore_place(program, take_number(code));
@@ -273,14 +292,14 @@ static bool run_extended(struct program *program, struct reader *code, uint8_t i
         return true;
     case 0x11: /* offset_extended_sf */
         number = take_number(code);
-        set_place(program, number, CALL_FRAME_SAVED, take_signed(code) * program->data_unit);
+        set_place(program, number, CALL_FRAME_SAVED, in_units(program, take_signed(code)));
         return true;
     case 0x12: /* def_cfa_sf */
         now->base = take_number(code);
-        now->offset = take_signed(code) * program->data_unit;
+        now->offset = in_units(program, take_signed(code));
         return true;
     case 0x13: /* def_cfa_offset_sf */
-        now->offset = take_signed(code) * program->data_unit;
+        now->offset = in_units(program, take_signed(code));
         return true;
     case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here, or is not */
         return true;
@@ -301,7 +320,7 @@ static bool run(struct program *program, struct reader *code)
             more = advance(program, operand);
         else if (first >> 6 == 2) /* offset */
             set_place(program, operand, CALL_FRAME_SAVED,
-                      (int64_t)take_number(code) * program->data_unit);
+                      in_units(program, (int64_t)take_number(code)));
         else if (first >> 6 == 3) /* restore */
             restore_place(program, operand);
         else if (!run_extended(program, code, first, &more))

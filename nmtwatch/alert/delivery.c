@@ -4,8 +4,10 @@
 #include "nmtwatch/alert/message.h"
 #include "nmtwatch/alert/queue.h"
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,10 +309,9 @@ static int64_t lane_wait_ms(const struct lane *lane)
 /* --- a lane: life ------------------------------------------------------------------------------------- */
 
 static bool lane_open(struct lane *lane, struct lane_common *common,
-                      const struct receiver_options *receiver, const char *queue_dir, char *error,
+                      const struct receiver_options *receiver, int queue_fd, char *error,
                       size_t error_size)
 {
-    char folder[512];
     memset(lane, 0, sizeof *lane);
     lane->common = common;
     lane->receiver = *receiver;
@@ -322,10 +323,7 @@ static bool lane_open(struct lane *lane, struct lane_common *common,
     if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0)
         return text_error(error, error_size, "receiver %s: ca_file %s: %s", receiver->name,
                           receiver->ca_file, strerror(errno));
-    if ((size_t)snprintf(folder, sizeof folder, "%s/%s", queue_dir, receiver->name) >=
-        sizeof folder)
-        return text_error(error, error_size, "queue: %s: too long", queue_dir);
-    lane->queue = queue_open(folder, common->queue_max, error, error_size);
+    lane->queue = queue_open(queue_fd, receiver->name, common->queue_max, error, error_size);
     if (lane->queue == NULL)
         return false;
     int64_t damaged = queue_counts(lane->queue).damaged;
@@ -496,6 +494,7 @@ void delivery_counts(const struct delivery *delivery, struct delivery_counts *co
 struct delivery *delivery_create(const struct delivery_options *options, delivery_say_fn *on_word,
                                  void *context, char *error, size_t error_size)
 {
+    char why[400];
     struct delivery *delivery = calloc(1, sizeof *delivery);
     if (delivery != NULL)
         delivery->lanes = calloc((size_t)options->receiver_count, sizeof *delivery->lanes);
@@ -516,15 +515,16 @@ struct delivery *delivery_create(const struct delivery_options *options, deliver
         snprintf(delivery->common.host, sizeof delivery->common.host, "localhost");
     delivery->common.http = http_create(lane_done, delivery, error, error_size);
     bool good = delivery->common.http != NULL;
-    if (good && mkdir(options->queue_dir, 0700) != 0 && errno != EEXIST) {
-        snprintf(error, error_size, "queue: %s: %s", options->queue_dir, strerror(errno));
-        good = false;
-    }
+    int queue_fd = good ? private_folder_open(AT_FDCWD, options->queue_dir, why, sizeof why) : -1;
+    if (good && queue_fd < 0)
+        good = text_error(error, error_size, "queue: %s", why);
     for (int i = 0; i < options->receiver_count && good; i++) {
-        good = lane_open(&delivery->lanes[i], &delivery->common, &options->receivers[i],
-                         options->queue_dir, error, error_size);
+        good = lane_open(&delivery->lanes[i], &delivery->common, &options->receivers[i], queue_fd,
+                         error, error_size);
         delivery->lane_count += good;
     }
+    if (queue_fd >= 0)
+        close(queue_fd);
     if (good)
         return delivery;
     delivery_destroy(delivery);

@@ -5,6 +5,7 @@
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/alert/queue.h"
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/process/signals.h"
 #include "reports/text/escape.h"
@@ -57,6 +58,16 @@ static void no_answer(void *context, void *of, const struct http_answer *answer)
     (void)answer;
 }
 
+static bool queue_possible(const struct push_options *options, char *error, size_t error_size)
+{
+    if (options->queue == NULL)
+        return true;
+    int fd = private_folder_open(AT_FDCWD, options->queue, error, error_size);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 int push_possible(const struct push_options *options, char *error, size_t error_size)
 {
     struct receiver_options receiver;
@@ -77,7 +88,7 @@ int push_possible(const struct push_options *options, char *error, size_t error_
         return EXIT_USAGE;
     struct http *http = http_create(no_answer, NULL, error, error_size);
     http_destroy(http);
-    return http != NULL ? 0 : EXIT_IO;
+    return http != NULL && queue_possible(options, error, error_size) ? 0 : EXIT_IO;
 }
 
 /* --- its name --------------------------------------------------------------------------------- */
@@ -179,12 +190,13 @@ static void send_all(struct delivery *delivery, struct delivery_counts *counts)
 }
 
 /* One push at a time in a folder: its files have numbers. */
-static int lock_folder(const char *folder)
+static int lock_folder(const char *folder, char *error, size_t error_size)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = private_folder_open(AT_FDCWD, folder, error, error_size);
     int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + PUSH_FOR_MS;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK || clock_ms(CLOCK_MONOTONIC) >= end_ms || signals_asked() > 0) {
+            snprintf(error, error_size, "%.300s: %s", folder, strerror(errno));
             close(fd);
             return -1;
         }
@@ -238,10 +250,11 @@ static bool open_delivery(struct push *push, char *error, size_t error_size)
     if (!receiver_of(push->options, &receiver, error, error_size))
         return false;
     push->folder = push->options->queue != NULL ? push->options->queue : mkdtemp(push->own);
-    if (push->folder == NULL || (mkdir(push->folder, 0700) != 0 && errno != EEXIST) ||
-        (push->lock = lock_folder(push->folder)) < 0)
-        return text_error(error, error_size, "--push: %.300s: %s",
-                          push->folder != NULL ? push->folder : push->own, strerror(errno));
+    if (push->folder == NULL)
+        return text_error(error, error_size, "--push: %s: %s", push->own, strerror(errno));
+    push->lock = lock_folder(push->folder, why, sizeof why);
+    if (push->lock < 0)
+        return text_error(error, error_size, "--push: %s", why);
     const struct delivery_options options = {.receiver_count = 1,
                                              .receivers = &receiver,
                                              .queue_dir = push->folder,

@@ -235,6 +235,14 @@ static int by_number(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
+/* The folder was open to others once, perhaps. */
+static bool is_ours(const struct queue *queue, const char *name)
+{
+    struct stat status;
+    return fstatat(queue->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
 static void take_file(struct queue *queue, const char *name)
 {
     struct message message;
@@ -243,8 +251,9 @@ static void take_file(struct queue *queue, const char *name)
     bool up;
     if (!number_of(name, &number, &up))
         return;
-    struct queue_entry *entry =
-        read_file(queue, name, &texts, &message) ? append(queue, &message) : NULL;
+    struct queue_entry *entry = is_ours(queue, name) && read_file(queue, name, &texts, &message)
+                                    ? append(queue, &message)
+                                    : NULL;
     texts_free(&texts);
     if (entry == NULL) {
         queue->counts.damaged++;
@@ -276,8 +285,10 @@ static bool read_all(struct queue *queue)
     return true;
 }
 
-struct queue *queue_open(const char *folder, int64_t max, char *error, size_t error_size)
+struct queue *queue_open(int folder_fd, const char *name, int64_t max, char *error,
+                         size_t error_size)
 {
+    char why[400];
     struct queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
         snprintf(error, error_size, "queue: out of memory");
@@ -285,13 +296,13 @@ struct queue *queue_open(const char *folder, int64_t max, char *error, size_t er
     }
     queue->max = max;
     queue->next_number = 1;
-    queue->folder_fd = -1;
-    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
-        queue->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    queue->folder_fd = private_folder_open(folder_fd, name, why, sizeof why);
     if (queue->folder_fd >= 0 && faccessat(queue->folder_fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
         read_all(queue))
         return queue;
-    snprintf(error, error_size, "queue: %s: %s", folder, strerror(errno));
+    if (queue->folder_fd >= 0)
+        snprintf(why, sizeof why, "%.300s: %s", name, strerror(errno));
+    snprintf(error, error_size, "queue: %s", why);
     queue_close(queue);
     return NULL;
 }

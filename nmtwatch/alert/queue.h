@@ -34,8 +34,9 @@ struct queue_entry {
     size_t unsaved_length;
 };
 
-/* NULL with one sentence in error. */
-struct queue *queue_open(const char *folder, int64_t max, char *error, size_t error_size);
+/* name: in that folder. NULL with one sentence in error: also where it is not this user's alone (private_folder_open). */
+struct queue *queue_open(int folder_fd, const char *name, int64_t max, char *error,
+                         size_t error_size);
 
 /* Entries in the order of their numbers; pointers hold until the queue is changed. */
 int queue_count(const struct queue *queue);

@@ -333,7 +333,8 @@ static bool make_room(struct attach *attach)
     if (capacity > attach->limits.reply_max_bytes)
         capacity = attach->limits.reply_max_bytes + 1; /* one more than allowed: means too large */
     if (replies != NULL)
-        capacity = reply_budget_take(replies, attach->target.uid, attach->reply_capacity, capacity);
+        capacity = reply_budget_take(replies, attach->target.accountable, attach->reply_capacity,
+                                     capacity);
     if (capacity == attach->reply_capacity) {
         errno = EDQUOT;
         return false;
@@ -341,7 +342,8 @@ static bool make_room(struct attach *attach)
     char *bigger = realloc(attach->reply, capacity);
     if (bigger == NULL) {
         if (replies != NULL)
-            reply_budget_give(replies, attach->target.uid, capacity - attach->reply_capacity);
+            reply_budget_give(replies, attach->target.accountable,
+                              capacity - attach->reply_capacity);
         errno = ENOMEM;
         return false;
     }
@@ -486,7 +488,8 @@ int64_t attach_elapsed_us(const struct attach *attach)
 void attach_release(struct attach *attach)
 {
     if (attach->limits.replies != NULL)
-        reply_budget_give(attach->limits.replies, attach->target.uid, attach->reply_capacity);
+        reply_budget_give(attach->limits.replies, attach->target.accountable,
+                          attach->reply_capacity);
     free(attach->reply);
     attach->reply = NULL;
     attach->reply_len = attach->reply_capacity = attach->text_at = 0;

@@ -1,5 +1,6 @@
 #include "nmtwatch/jvm/privileged.h"
 
+#include "nmtwatch/jvm/accountable.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/left_behind.h"
@@ -240,7 +241,7 @@ struct privileged_counts privileged_counts(void)
 
 bool privileged_passes_by(const struct target *target)
 {
-    return is_passed_by(target->pid, target->uid);
+    return is_passed_by(target->pid, target->accountable);
 }
 
 /* A worker that did not answer. waited_ms is what it has cost us, and may have cost in CPU. */
@@ -363,8 +364,8 @@ static struct privileged_request about(enum privileged_kind kind, const struct t
 /* Of a process that is not known to be a JVM. One that is hidden is looked at all the same: the answer says so. */
 static uid_t owner_of(pid_t pid)
 {
-    uid_t owner = proc_user(pid);
-    return owner != (uid_t)-1 ? owner : geteuid();
+    uid_t user = proc_user(pid);
+    return user != (uid_t)-1 ? accountable_uid(pid, user) : geteuid();
 }
 
 enum failure_kind privileged_look(struct target *target, pid_t pid, struct failure *failure)
@@ -412,7 +413,7 @@ ssize_t privileged_read(enum privileged_kind kind, const struct target *target, 
     struct privileged_answer answer;
     request.from = from;
     request.size = size < PRIVILEGED_BYTES_MAX ? (uint32_t)size : PRIVILEGED_BYTES_MAX;
-    if (!ask(target->uid, &request, &answer, bytes, size, NULL))
+    if (!ask(target->accountable, &request, &answer, bytes, size, NULL))
         return -1;
     if (size_of_file != NULL)
         *size_of_file = answer.size;
@@ -425,7 +426,7 @@ int privileged_open(enum privileged_kind kind, const struct target *target, cons
     struct privileged_answer answer;
     int fd = -1;
     if (!put_text(&request, text, strlen(text)) ||
-        !ask(target->uid, &request, &answer, NULL, 0, &fd))
+        !ask(target->accountable, &request, &answer, NULL, 0, &fd))
         return -1;
     if (fd < 0)
         errno = EIO;
@@ -437,14 +438,14 @@ bool privileged_do(enum privileged_kind kind, const struct target *target, const
     struct privileged_request request = about(kind, target);
     struct privileged_answer answer;
     return put_text(&request, text, strlen(text)) &&
-           ask(target->uid, &request, &answer, NULL, 0, NULL);
+           ask(target->accountable, &request, &answer, NULL, 0, NULL);
 }
 
 int privileged_tidy(const struct target *target)
 {
     struct privileged_request request = about(PRIVILEGED_TIDY, target);
     struct privileged_answer answer;
-    uid_t owner = target != NULL ? target->uid : (uid_t)-2; /* nobody's: the host's /tmp */
+    uid_t owner = target != NULL ? target->accountable : (uid_t)-2; /* nobody's: the host's /tmp */
     return ask(owner, &request, &answer, NULL, 0, NULL) ? (int)answer.size : 0;
 }
 
@@ -471,13 +472,13 @@ int privileged_connect(const struct target *target, bool as_owner, int64_t milli
     struct privileged_request request = about(PRIVILEGED_CONNECT, target);
     request.milliseconds = (int32_t)milliseconds;
     request.as_owner = as_owner;
-    return send_with_socket(target->uid, &request, request_bytes, length);
+    return send_with_socket(target->accountable, &request, request_bytes, length);
 }
 
 int privileged_observe(const struct target *target, const void *request_bytes, size_t size)
 {
     struct privileged_request request = about(PRIVILEGED_OBSERVE, target);
-    return send_with_socket(target->uid, &request, request_bytes, size);
+    return send_with_socket(target->accountable, &request, request_bytes, size);
 }
 
 /* --- the helper ------------------------------------------------------------------------------- */

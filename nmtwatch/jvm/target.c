@@ -2,6 +2,7 @@
 
 #include "analyzers/model/texts.h"
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/accountable.h"
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -90,6 +91,7 @@ static enum failure_kind read_process(struct target *target, struct failure *fai
     target->start_time_ticks = stat.start_time_ticks;
     target->uid = (uid_t)status.effective_uid;
     target->gid = (gid_t)status.effective_gid;
+    target->accountable = accountable_uid(target->pid, target->uid);
     target->nspid = status.nspid > 0 ? (pid_t)status.nspid : target->pid;
     return FAILURE_NONE;
 }

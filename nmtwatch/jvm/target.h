@@ -44,6 +44,7 @@ struct target {
     pid_t nspid; /* innermost pid of NSpid: what the JVM calls itself */
     uid_t uid;
     gid_t gid;
+    uid_t accountable; /* whose bounds it counts against (accountable.h) */
     uint64_t start_time_ticks;
     bool libjvm_mapped;
     bool contained;       /* other mounts or root than the host's: the first process's, else ours */

@@ -58,7 +58,8 @@ bool machine_operand(const char **text, struct machine_operand *operand)
     const char *at = *text;
     int used = 0;
     *operand = (struct machine_operand){.kind = OPERAND_REGISTER};
-    if (sscanf(at, "%d@%n", &operand->bytes, &used) != 1 || used == 0)
+    if (sscanf(at, "%d@%n", &operand->bytes, &used) != 1 || used == 0 ||
+        operand->bytes < -MACHINE_OPERAND_MAX || operand->bytes > MACHINE_OPERAND_MAX)
         return false;
     at += used;
     char *end;

@@ -31,9 +31,11 @@ struct machine_facts {
 };
 extern const struct machine_facts this_machine;
 
+#define MACHINE_OPERAND_MAX 8
+
 /* An operand of a USDT probe: a constant, a register, or memory at a register's address. */
 struct machine_operand {
-    int bytes; /* below 0: signed */
+    int bytes; /* at most MACHINE_OPERAND_MAX; below 0: signed */
     enum { OPERAND_CONSTANT, OPERAND_REGISTER, OPERAND_MEMORY } kind;
     int at;         /* register */
     int64_t number; /* constant, or offset */

@@ -80,7 +80,8 @@ bool machine_operand(const char **text, struct machine_operand *operand)
     char name[8], key[sizeof name + 1], *end;
     int used = 0;
     *operand = (struct machine_operand){.kind = OPERAND_REGISTER};
-    if (sscanf(at, "%d@%n", &operand->bytes, &used) != 1 || used == 0)
+    if (sscanf(at, "%d@%n", &operand->bytes, &used) != 1 || used == 0 ||
+        operand->bytes < -MACHINE_OPERAND_MAX || operand->bytes > MACHINE_OPERAND_MAX)
         return false;
     at += used;
     *text = at + strcspn(at, " ");

@@ -5,12 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECTIONS_MAX 4096
 #define PROGRAMS_MAX 64
 #define TABLE_MAX    (UINT64_C(64) << 20)
 #define NOTES_MAX    (UINT64_C(4) << 20)
+#define NAMES_MAX    (UINT64_C(4) << 20) /* of sections */
+/* A file system may compress to a few times less, or not say how much it holds. */
+#define HOLES_MIN    (INT64_C(16) << 20)
+#define HOLES_PART   16
 
 /* A function, or a variable. */
 struct function {
@@ -29,7 +34,8 @@ struct elf_file {
     size_t names_bytes;
     uint8_t *notes;
     size_t notes_bytes;
-    uint64_t base; /* .stapsdt.base, to see how far the file was moved (prelink); 0: none */
+    uint64_t bytes; /* of all these */
+    uint64_t base;  /* .stapsdt.base, to see how far the file was moved (prelink); 0: none */
 };
 
 /* Read whole, with a NUL behind it; NULL: it cannot be. */
@@ -79,15 +85,19 @@ static struct function *keep_symbols(const Elf64_Sym *symbols, size_t count, uns
     return all;
 }
 
-static void read_symbols(struct elf_file *file, int fd, const Elf64_Shdr *table,
-                         const Elf64_Shdr *names)
+/* An entry takes less than it takes in the file. */
+static bool read_symbols(struct elf_file *file, int fd, const Elf64_Shdr *table,
+                         const Elf64_Shdr *names, uint64_t most)
 {
+    if (table->sh_size > TABLE_MAX || names->sh_size > TABLE_MAX ||
+        table->sh_size + names->sh_size > most)
+        return false;
     Elf64_Sym *symbols = read_part(fd, table->sh_offset, table->sh_size, TABLE_MAX);
     char *text = read_part(fd, names->sh_offset, names->sh_size, TABLE_MAX);
     if (symbols == NULL || text == NULL) {
         free(symbols);
         free(text);
-        return;
+        return true;
     }
     size_t count = table->sh_size / sizeof *symbols;
     file->function = keep_symbols(symbols, count, STT_FUNC, names->sh_size, &file->functions);
@@ -95,9 +105,11 @@ static void read_symbols(struct elf_file *file, int fd, const Elf64_Shdr *table,
     free(symbols);
     file->names = text;
     file->names_bytes = names->sh_size;
+    file->bytes += (file->functions + file->variables) * sizeof *file->function + names->sh_size;
+    return true;
 }
 
-static bool read_sections(struct elf_file *file, int fd, const Elf64_Ehdr *head)
+static bool read_sections(struct elf_file *file, int fd, const Elf64_Ehdr *head, uint64_t most)
 {
     Elf64_Shdr *section = read_part(fd, head->e_shoff, (uint64_t)head->e_shnum * sizeof *section,
                                     SECTIONS_MAX * sizeof *section);
@@ -105,7 +117,7 @@ static bool read_sections(struct elf_file *file, int fd, const Elf64_Ehdr *head)
         return false;
     const Elf64_Shdr *table = NULL,
                      *text = head->e_shstrndx < head->e_shnum ? &section[head->e_shstrndx] : NULL;
-    char *names = text != NULL ? read_part(fd, text->sh_offset, text->sh_size, TABLE_MAX) : NULL;
+    char *names = text != NULL ? read_part(fd, text->sh_offset, text->sh_size, NAMES_MAX) : NULL;
     for (int i = 0; i < head->e_shnum; i++) {
         const char *name =
             names != NULL && section[i].sh_name < text->sh_size ? names + section[i].sh_name : "";
@@ -118,35 +130,61 @@ static bool read_sections(struct elf_file *file, int fd, const Elf64_Ehdr *head)
             file->notes == NULL) {
             file->notes = read_part(fd, section[i].sh_offset, section[i].sh_size, NOTES_MAX);
             file->notes_bytes = file->notes != NULL ? section[i].sh_size : 0;
+            file->bytes += file->notes_bytes;
         }
         if (strcmp(name, ".stapsdt.base") == 0)
             file->base = section[i].sh_addr;
     }
-    if (table != NULL)
-        read_symbols(file, fd, table, &section[table->sh_link]);
+    bool good = file->bytes <= most &&
+                (table == NULL ||
+                 read_symbols(file, fd, table, &section[table->sh_link], most - file->bytes));
     free(names);
     free(section);
-    return true;
+    errno = good ? 0 : EFBIG;
+    return good;
 }
 
-struct elf_file *elf_file_read(int fd, char *error, size_t error_size)
+static bool is_hole(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && status.st_size > HOLES_MIN && status.st_blocks > 0 &&
+           status.st_blocks < status.st_size / 512 / HOLES_PART;
+}
+
+struct elf_file *elf_file_read(int fd, uint64_t most, char *error, size_t error_size)
 {
     Elf64_Ehdr head;
     struct elf_file *file = calloc(1, sizeof *file);
+    errno = file != NULL && is_hole(fd) ? EFBIG : 0;
+    if (errno != 0) {
+        snprintf(error, error_size, "its file is a hole for the most part");
+        free(file);
+        return NULL;
+    }
     if (file != NULL && pread(fd, &head, sizeof head, 0) == sizeof head &&
         memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
         head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phnum <= PROGRAMS_MAX &&
         (head.e_shnum == 0 || head.e_shentsize == sizeof(Elf64_Shdr))) {
         ssize_t bytes = (ssize_t)(head.e_phnum * sizeof *file->program);
         if (pread(fd, file->program, (size_t)bytes, (off_t)head.e_phoff) == bytes &&
-            read_sections(file, fd, &head)) {
+            read_sections(file, fd, &head, most)) {
             file->programs = head.e_phnum;
             return file;
         }
     }
-    snprintf(error, error_size, "%s", file == NULL ? "out of memory" : "it is no ELF file");
+    int reason = errno;
+    snprintf(error, error_size, "%s",
+             file == NULL      ? "out of memory"
+             : reason == EFBIG ? "its symbols take more memory than is left for them"
+                               : "it is no ELF file");
     elf_file_free(file);
+    errno = reason;
     return NULL;
+}
+
+uint64_t elf_file_bytes(const struct elf_file *file)
+{
+    return file->bytes;
 }
 
 static const char *name_of(const struct elf_file *file, const struct function *function)

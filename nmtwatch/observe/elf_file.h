@@ -12,8 +12,11 @@
 
 struct elf_file;
 
-/* fd stays the caller's, and is not needed any more. NULL with a sentence. */
-struct elf_file *elf_file_read(int fd, char *error, size_t error_size);
+/* fd stays the caller's, and is not needed any more. NULL with a sentence; errno is EFBIG where more than `most` bytes
+ * would be kept, or the file is a hole for the most part. */
+struct elf_file *elf_file_read(int fd, uint64_t most, char *error, size_t error_size);
+/* What is kept of it. */
+uint64_t elf_file_bytes(const struct elf_file *file);
 /* The linker's name of the function that holds an address; NULL: none does. start may be NULL. */
 const char *elf_file_function(const struct elf_file *file, uint64_t address, uint64_t *start);
 /* The first function whose linker's name begins so and has no dot: what has one is a piece that the compiler

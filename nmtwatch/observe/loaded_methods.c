@@ -23,7 +23,7 @@ static bool walk(struct loaded_methods *out, struct loaded_families *families, c
     for (int i = 0; i < TRIES; i++) {
         remote_forget();
         memset(families, 0, sizeof *families);
-        if (!class_graph_walk(out, families, error, error_size))
+        if (!class_graph_walk(out, families, error, error_size) || remote_spent(error, error_size))
             return false;
         if (out->torn == 0)
             break;
@@ -41,7 +41,7 @@ bool loaded_methods_read(const struct target *target, struct loaded_methods *out
     if (out->families == NULL)
         return text_error(error, error_size, "out of memory");
     layout_forget();
-    bool good = remote_open(target, error, error_size) && layout_fill(&layout, error, error_size) &&
+    bool good = remote_open(target, error, error_size) && remote_layout(error, error_size) &&
                 walk(out, out->families, error, error_size);
     remote_close();
     return good;

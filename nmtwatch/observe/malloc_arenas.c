@@ -102,8 +102,15 @@ static uintptr_t find_main(struct reading *reading)
     return 0;
 }
 
-/* Resident pages that lie wholly within. */
-static int64_t resident(uintptr_t low, uintptr_t high)
+static bool is_late(struct reading *reading)
+{
+    bool late = clock_ms(CLOCK_MONOTONIC) > reading->end_ms;
+    reading->out->partial |= late;
+    return late;
+}
+
+/* Resident pages that lie wholly within. The process may say that it is all of its address space. */
+static int64_t resident(struct reading *reading, uintptr_t low, uintptr_t high)
 {
     const size_t page_bytes = machine_page_bytes();
     bool present[PIECE_PAGES];
@@ -113,7 +120,7 @@ static int64_t resident(uintptr_t low, uintptr_t high)
     while (low < high) {
         size_t pages = (high - low) / page_bytes;
         pages = pages < PIECE_PAGES ? pages : PIECE_PAGES;
-        if (!remote_present(low, pages, present))
+        if (is_late(reading) || !remote_present(low, pages, present))
             break;
         for (size_t i = 0; i < pages; i++)
             bytes += present[i] ? (int64_t)page_bytes : 0;
@@ -140,14 +147,13 @@ static void read_lists(struct reading *reading, uintptr_t arena, const uint64_t 
         uintptr_t chunk = words[BINS + 2 * list];
         for (int i = 0; chunk != head; i++) {
             uint64_t bytes = chunk_bytes(chunk);
-            if (bytes == 0 || i == CHUNKS_MAX ||
-                (i % 256 == 255 && clock_ms(CLOCK_MONOTONIC) > reading->end_ms)) {
+            if (bytes == 0 || i == CHUNKS_MAX || (i % 256 == 255 && is_late(reading))) {
                 out->partial = true;
                 break;
             }
             out->free_bytes += (int64_t)bytes;
             /* malloc_trim leaves its own six words at the chunk's begin. */
-            out->trim_bytes += resident(chunk + 3 * CHUNK_HEAD, chunk + bytes);
+            out->trim_bytes += resident(reading, chunk + 3 * CHUNK_HEAD, chunk + bytes);
             chunk = load_pointer(chunk + CHUNK_HEAD);
         }
     }
@@ -167,13 +173,11 @@ void malloc_arenas_read(struct malloc_arenas *out)
         if (bytes > 0 && bytes <= words[SYSTEM]) {
             out->free_bytes += (int64_t)bytes;
             *(arena == first ? &out->trim_bytes : &out->top_bytes) +=
-                resident(top + CHUNK_HEAD, top + bytes);
+                resident(&reading, top + CHUNK_HEAD, top + bytes);
         }
         read_lists(&reading, arena, words);
-        if (clock_ms(CLOCK_MONOTONIC) > reading.end_ms) {
-            out->partial = true;
+        if (is_late(&reading))
             return;
-        }
         arena = words[NEXT] != first ? words[NEXT] : 0;
     }
     out->partial |= arena != 0;

@@ -398,6 +398,7 @@ static void look(struct observation *observation)
     uint64_t before = 0;
     size_t taken = 0;
     struct observe_report *report = observation->report;
+    remote_reading(observation->options->duration_ms);
     for (;;) {
         int stop_fd = observation->options->stop_fd;
         struct pollfd wait[] = {{.fd = signals_fd(), .events = POLLIN},
@@ -425,6 +426,7 @@ static void look(struct observation *observation)
 static void count_events(struct observation *observation)
 {
     struct observe_report *report = observation->report;
+    report->left_out = stacks_left_out();
     if (observation->perf != NULL) {
         report->user_only = perf_events_user_only(observation->perf);
         report->lost = (int64_t)perf_events_lost(observation->perf);
@@ -543,6 +545,7 @@ bool observe_run(const struct target *target, const struct observe_options *opti
     if (good) {
         look(&observation);
         count_events(&observation);
+        remote_reading(0);
     }
     heap_sampler_close(observation.sampler);
     if (good && observation.allocations != NULL)

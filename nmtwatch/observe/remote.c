@@ -22,6 +22,12 @@
 #define LIBRARIES_MAX  1024
 #define LIBRARY_MAX    (INT64_C(1) << 31) /* bytes of a file */
 #define MAPS_AGAIN_MS  1000
+/* A JVM with 50 000 classes takes 0.2 s. On a busy machine the process waits: so its CPU time is what ends a reading,
+ * and the other clock one of memory that comes slowly. */
+#define READING_CPU_MS 10000
+#define READING_MS     30000
+#define LOADS_A_LOOK   65536 /* between two looks at the clocks: 2 ms where the pages are there */
+#define PAGE_LOADS     64    /* as long as reading a page takes */
 #define DYNAMIC_MAX    256
 #define HASH_CHAIN_MAX 4096
 
@@ -46,6 +52,9 @@ static struct {
     } * anonymous; /* writable mappings without a file, ascending: where stacks are */
     size_t anonymous_count, anonymous_room;
     int64_t maps_read_ms;
+    int64_t end_ms, end_cpu_ms; /* of the reading, and of this process's CPU time */
+    int loads_left;             /* until the clocks are asked */
+    bool spent;
     int pagemap; /* of /proc; -1: not open */
 } remote;
 
@@ -54,6 +63,33 @@ static struct {
 void remote_forget(void)
 {
     remote.generation++;
+}
+
+void remote_reading(int64_t more_ms)
+{
+    remote.end_ms = clock_ms(CLOCK_MONOTONIC) + READING_MS + more_ms;
+    remote.end_cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID) + READING_CPU_MS + more_ms;
+    remote.loads_left = LOADS_A_LOOK;
+    remote.spent = false;
+}
+
+bool remote_spent(char *error, size_t error_size)
+{
+    if (remote.spent)
+        snprintf(error, error_size, "the tables of this JVM do not end");
+    return remote.spent;
+}
+
+/* False: the reading has taken its time. */
+static bool may_load(int loads)
+{
+    remote.loads_left -= loads;
+    if (remote.loads_left < 0 && !remote.spent) {
+        remote.loads_left = LOADS_A_LOOK;
+        remote.spent = clock_ms(CLOCK_MONOTONIC) > remote.end_ms ||
+                       clock_ms(CLOCK_PROCESS_CPUTIME_ID) > remote.end_cpu_ms;
+    }
+    return !remote.spent;
 }
 
 static bool read_now(uintptr_t address, void *out, size_t size)
@@ -69,6 +105,8 @@ static const uint8_t *page_at(uintptr_t address)
     size_t slot = (page / PIECE_BYTES) % PIECES;
     uint8_t *bytes = remote.bytes + slot * PIECE_BYTES;
     if (remote.page[slot].address != page || remote.page[slot].generation != remote.generation) {
+        if (!may_load(PAGE_LOADS))
+            return NULL;
         remote.page[slot].address = page;
         remote.page[slot].generation = remote.generation;
         remote.page[slot].there = read_now(page, bytes, PIECE_BYTES);
@@ -96,7 +134,7 @@ bool load_bytes(uintptr_t address, void *out, size_t size)
         return false;
     }
     while (at < size) {
-        const uint8_t *page = page_at(address + at);
+        const uint8_t *page = may_load(1) ? page_at(address + at) : NULL;
         size_t skip = (address + at) % PIECE_BYTES, piece = PIECE_BYTES - skip;
         if (page == NULL) {
             memset(to + at, 0, size - at);
@@ -395,6 +433,12 @@ uintptr_t libjvm_symbol(const char *name)
     return 0;
 }
 
+bool remote_layout(char *error, size_t error_size)
+{
+    bool good = layout_fill(&layout, error, error_size);
+    return !remote_spent(error, error_size) && good;
+}
+
 /* --- open and close --------------------------------------------------------------------------- */
 
 static int open_memory(const struct target *target)
@@ -426,6 +470,7 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
     if (remote.bytes == NULL)
         return text_error(error, error_size, "out of memory");
     remote.generation = 1;
+    remote_reading(0);
     if (!read_maps())
         return text_error(error, error_size, "/proc/%d/maps: %s", (int)target->pid,
                           strerror(errno));

@@ -28,6 +28,15 @@ bool remote_still_same(void);
 /* Pages that have been read are read again. */
 void remote_forget(void);
 
+/* A reading of the process's memory ends: tables of a stranger may lead on for ever. remote_open begins one of 10 s of
+ * this process's CPU time and 30 s in all; this begins another, with so much more for what is not reading. Later
+ * loads fail, and whoever follows a table comes to its end. */
+void remote_reading(int64_t more_ms);
+/* Whether the reading has ended so; fills error then. What was read is not to be trusted. */
+bool remote_spent(char *error, size_t error_size);
+/* layout_fill of `layout` (layout.h), by such a reading. */
+bool remote_layout(char *error, size_t error_size);
+
 /* Which of `count` pages from `low` on are resident or swapped. False: that cannot be seen. */
 bool remote_present(uintptr_t low, size_t count, bool *present);
 

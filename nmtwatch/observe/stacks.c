@@ -14,6 +14,7 @@
 #include "nmtwatch/process/clock.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,12 +27,14 @@
 #define THREADS_MAX      65536
 #define THREADS_AGAIN_MS 200
 #define TABLES_MAX       (UINT64_C(64) << 20) /* of one library */
-#define NATIVE_MAX       256                  /* frames from the sample to Java */
+#define KEPT_MAX                                                                                   \
+    (UINT64_C(256) << 20) /* symbols and unwind tables of all libraries; libjvm's are 14 MB */
+#define NATIVE_MAX 256    /* frames from the sample to Java */
 
 /* What is kept for a library. */
 struct library_use {
     struct elf_file *file; /* NULL: not read yet, or unreadable */
-    bool file_asked, tables_asked;
+    bool file_asked, tables_asked, left_out;
     /* Address space as large as the library's, in which only its unwind tables are: what is found there
      * counts from the same place. */
     uint8_t *image;
@@ -67,6 +70,8 @@ static struct {
     size_t threads;
     int64_t threads_read_ms;
     struct remote_library *looked_in; /* by find_object */
+    uint64_t room;                    /* of KEPT_MAX */
+    int left_out;                     /* libraries */
 } stacks;
 
 const char *stack_outcome_text(enum stack_outcome outcome)
@@ -101,6 +106,17 @@ static struct library_use *use_of(struct remote_library *library)
     return library->use;
 }
 
+static void leave_out(struct library_use *use)
+{
+    stacks.left_out += !use->left_out;
+    use->left_out = true;
+}
+
+int stacks_left_out(void)
+{
+    return stacks.left_out;
+}
+
 static const struct elf_file *file_of(struct remote_library *library, char *error,
                                       size_t error_size)
 {
@@ -110,7 +126,11 @@ static const struct elf_file *file_of(struct remote_library *library, char *erro
         use->file_asked = true;
         int fd = remote_library_file(library);
         if (fd >= 0) {
-            use->file = elf_file_read(fd, error, error_size);
+            use->file = elf_file_read(fd, stacks.room, error, error_size);
+            if (use->file != NULL)
+                stacks.room -= elf_file_bytes(use->file);
+            else if (errno == EFBIG)
+                leave_out(use);
             close(fd);
         }
     }
@@ -136,8 +156,12 @@ static void read_tables(const struct remote_library *library, struct library_use
         uintptr_t from = library->bias + tables->p_vaddr;
         uintptr_t end = library->bias + segment->p_vaddr + segment->p_filesz;
         size_t extent = library->high - library->low;
-        if (from < library->low || end > library->high || from >= end || end - from > TABLES_MAX)
+        if (from < library->low || end > library->high || from >= end)
             return;
+        if (end - from > TABLES_MAX || end - from > stacks.room) {
+            leave_out(use);
+            return;
+        }
         void *image =
             mmap(NULL, extent, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (image == MAP_FAILED)
@@ -150,6 +174,7 @@ static void read_tables(const struct remote_library *library, struct library_use
             load_bytes(from, (void *)here, end - from)) {
             use->header = use->tables_low = here;
             use->tables_high = here + (end - from);
+            stacks.room -= end - from;
         }
         return;
     }
@@ -475,13 +500,14 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
 bool stacks_open(char *error, size_t error_size)
 {
     stacks_close();
+    stacks.room = KEPT_MAX;
     stacks.method = calloc(METHODS_SLOTS, sizeof *stacks.method);
     stacks.place = calloc(PLACES_SLOTS, sizeof *stacks.place);
     if (stacks.method == NULL || stacks.place == NULL)
         return text_error(error, error_size, "out of memory");
     frame_tables.find_object = find_object;
     frame_rules_forget();
-    if (!layout_fill(&layout, error, error_size) ||
+    if (!remote_layout(error, error_size) ||
         !layout_code_cache(&stacks.code_low, &stacks.code_high))
         return false;
     read_threads();

@@ -46,6 +46,8 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
 uintptr_t stacks_thread(const struct perf_sample *sample);
 /* The stacks of Java's threads as they are now. */
 void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context);
+/* Libraries whose symbols or unwind tables were left out, because those of all would take too much memory. */
+int stacks_left_out(void);
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */
 struct elf_file;
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size);

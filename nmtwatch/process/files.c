@@ -41,6 +41,29 @@ char *small_file_read(int folder_fd, const char *name, size_t most, size_t *leng
     return text;
 }
 
+int private_folder_open(int folder_fd, const char *path, char *error, size_t error_size)
+{
+    struct stat status;
+    bool made = mkdirat(folder_fd, path, 0700) == 0 || errno == EEXIST;
+    int fd = made ? openat(folder_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int reason = errno;
+    if (fd < 0 && made && fstatat(folder_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(status.st_mode))
+        snprintf(error, error_size, "%.300s: it is a link: a folder is needed", path);
+    else if (fd < 0 || fstat(fd, &status) != 0)
+        snprintf(error, error_size, "%.300s: %s", path, strerror(reason));
+    else if (status.st_uid != geteuid())
+        snprintf(error, error_size, "%.300s: it belongs to user %u, not to this one (%u)", path,
+                 (unsigned)status.st_uid, (unsigned)geteuid());
+    else if ((status.st_mode & 022) != 0)
+        snprintf(error, error_size, "%.300s: others may write into it (chmod go-w)", path);
+    else
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 bool copy_all(int from, int into)
 {
     char bytes[65536];

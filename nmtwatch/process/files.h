@@ -27,6 +27,9 @@ bool result_end(int fd, int folder_fd, const char *name, bool good);
 /* The same as a stream, of mode 0600: with errno 0; NULL with errno. */
 FILE *result_open(const char *path, int flags);
 bool result_close(FILE *out, const char *path, bool good);
+/* A folder of confidential files, made when it is not there, for reading: no link, of this user, and nobody else may
+ * write into it. folder_fd: what path is relative to, or AT_FDCWD. -1 with a sentence, which begins with path. */
+int private_folder_open(int folder_fd, const char *path, char *error, size_t error_size);
 /* A regular file of a folder, of 1 to `most` bytes, as the caller's to free; NULL: there is none, or it is
  * none such. Links are not followed. */
 char *small_file_read(int folder_fd, const char *name, size_t most, size_t *length);

@@ -215,18 +215,20 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
 }
 
 /* Whether one more of this user may be watched; else detail says which bound is reached. */
-static bool is_room_for(const struct fleet *fleet, uid_t user, const char *name, char *detail,
-                        size_t size)
+static bool is_room_for(const struct fleet *fleet, uid_t user, char *detail, size_t size)
 {
     const struct serve_options *options = fleet->options;
+    char name[64];
     int of_user = 0;
     for (int i = 0; i < fleet->count; i++)
-        of_user += watcher_target(fleet->members[i]->watcher)->uid == user;
-    if (of_user >= options->max_targets_per_user)
+        of_user += watcher_target(fleet->members[i]->watcher)->accountable == user;
+    if (of_user >= options->max_targets_per_user) {
+        facts_user_name(user, name, sizeof name);
         snprintf(detail, size, "%d JVMs of user %s are watched (max_targets_per_user)", of_user,
                  name);
-    else if (fleet->count >= options->max_targets)
+    } else if (fleet->count >= options->max_targets) {
         snprintf(detail, size, "%d JVMs are watched (max_targets)", fleet->count);
+    }
     return of_user < options->max_targets_per_user && fleet->count < options->max_targets;
 }
 
@@ -268,7 +270,7 @@ static enum scan_answer found(void *context, const struct target *target)
     bool joined = false, full = false;
     char detail[128];
     if (wanted_here && saved == NULL &&
-        !is_room_for(fleet, target->uid, facts.user, detail, sizeof detail)) {
+        !is_room_for(fleet, target->accountable, detail, sizeof detail)) {
         full = true;
         print_no_room(fleet, wanted, target->pid, detail);
     } else if (wanted_here) {

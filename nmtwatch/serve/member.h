@@ -27,6 +27,7 @@ struct observe_turn {
     bool fits;         /* by its rules */
     const char *cause; /* the finding that asked for it; NULL: none */
     int64_t asked_ms, next_ms, cool_ms;
+    int failed;            /* observations in succession */
     int64_t outside_bytes; /* -1: no level yet */
 };
 #define MEMBER_OBSERVATIONS 3 /* the newest */

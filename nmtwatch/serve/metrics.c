@@ -284,6 +284,16 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
             exposition_int(out, target->counts.failed[kind]);
         }
     }
+    family(
+        out, "nmtwatch_methods_wait_seconds", EXPOSITION_GAUGE, "seconds",
+        "How long a JVM whose methods could not be counted waits for the next count, by reason.");
+    EACH_TARGET (snapshot, target) {
+        if (target->counts.methods_failed == 0)
+            continue;
+        of(out, target);
+        exposition_label(out, "reason", target->counts.methods_why);
+        exposition_real(out, seconds(target->counts.methods_wait_ms));
+    }
     family(out, "nmtwatch_pause_seconds", EXPOSITION_COUNTER, "seconds",
            "For how long questions stopped the application, an upper bound.");
     EACH_TARGET (snapshot, target) {

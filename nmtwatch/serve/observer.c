@@ -13,6 +13,7 @@
 #define INTERVAL_NS    10000000
 #define MINUTES        60
 #define BUDGET_SAID_MS 60000
+#define WAIT_MAX_MS    3600000 /* of a JVM that could not be observed */
 
 struct running {
     struct observe_child *child; /* NULL: free */
@@ -151,6 +152,14 @@ static struct running *place_for(struct observer *observer, const struct observe
     return of_section < section->at_once ? place : NULL;
 }
 
+/* A JVM that could not be observed is left alone for twice as long each time. */
+static int64_t backed_off(const struct observe_turn *turn, int64_t ms)
+{
+    for (int i = 0; i < turn->failed && ms < WAIT_MAX_MS; i++)
+        ms = 2 * ms < WAIT_MAX_MS ? 2 * ms : WAIT_MAX_MS;
+    return ms;
+}
+
 static void refuse(struct observer *observer, const struct member *member,
                    const struct observe_section *section, struct observe_turn *turn,
                    enum observe_refusal reason, const char *detail)
@@ -243,8 +252,9 @@ static void find_longest_due(void *context, struct member *member)
         struct observe_turn *turn = turn_of(observer, member, section);
         if (turn == NULL || !turn->fits)
             continue;
-        if (turn->next_ms > observer->now_ms + section->every_ms) /* it has become shorter */
-            turn->next_ms = observer->now_ms + section->every_ms;
+        int64_t most_ms = observer->now_ms + backed_off(turn, section->every_ms);
+        if (turn->next_ms > most_ms) /* the interval has become shorter */
+            turn->next_ms = most_ms;
         if (is_due(observer, section, turn) && turn->next_ms < observer->longest_due_ms[i])
             observer->longest_due_ms[i] = turn->next_ms;
     }
@@ -265,7 +275,8 @@ static void look(struct observer *observer, struct member *member, int at)
     if (!due && turn->cause == NULL)
         return;
     if (!due && observer->now_ms < turn->cool_ms) {
-        refuse(observer, member, section, turn, OBSERVE_COOLDOWN, "cooldown");
+        refuse(observer, member, section, turn, OBSERVE_COOLDOWN,
+               turn->failed > 0 ? "the last one failed" : "cooldown");
         return;
     }
     struct running *place = is_observed(observer, member) ? NULL : place_for(observer, section);
@@ -337,11 +348,33 @@ static bool write_texts(struct observer *observer, const struct running *running
     return true;
 }
 
+static void wait_after(struct observer *observer, struct member *member,
+                       const struct observe_section *section, bool good)
+{
+    struct observe_turn *turn = member != NULL ? turn_of(observer, member, section) : NULL;
+    if (turn == NULL)
+        return;
+    turn->failed = good ? 0 : turn->failed + 1;
+    if (good)
+        return;
+    int64_t next_ms = observer->now_ms + backed_off(turn, section->every_ms);
+    int64_t cool_ms = observer->now_ms + backed_off(turn, section->cooldown_ms);
+    if (section->every_ms > 0 && next_ms > turn->next_ms)
+        turn->next_ms = next_ms;
+    if (cool_ms > turn->cool_ms)
+        turn->cool_ms = cool_ms;
+}
+
 static void finish(struct observer *observer, struct fleet *fleet, struct running *running,
                    const struct observe_result *result)
 {
     char file[ARCHIVE_NAME_MAX], error[512], detail[OBSERVE_SENTENCE_MAX + ARCHIVE_NAME_MAX + 16];
+    struct member *member = fleet_find(fleet, running->pid);
+    if (member != NULL &&
+        watcher_target(member->watcher)->start_time_ticks != running->start_time_ticks)
+        member = NULL;
     spend(observer, result->cpu_us);
+    wait_after(observer, member, &running->section, result->code == 0);
     if (result->code != 0) {
         observer->failed++;
         say("failed:", &running->section, running->label, running->pid, result->sentence);
@@ -355,9 +388,7 @@ static void finish(struct observer *observer, struct fleet *fleet, struct runnin
     }
     snprintf(detail, sizeof detail, "%s; file %s", result->sentence, file);
     say("seen of", &running->section, running->label, running->pid, detail);
-    struct member *member = fleet_find(fleet, running->pid);
-    if (member != NULL &&
-        watcher_target(member->watcher)->start_time_ticks == running->start_time_ticks)
+    if (member != NULL)
         remember(observer, member, running, result, file);
 }
 

@@ -3,6 +3,7 @@
 #include "analyzers/model/texts.h"
 #include "nmtwatch/process/clock.h"
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/accountable.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/privileged.h"
 
@@ -178,7 +179,8 @@ static void examine(struct process *process, int64_t now_ms, scan_found_fn *foun
 
 static bool needs_examination(const struct process *process, int64_t now_ms)
 {
-    return process->kind == KIND_NEW || process->kind == KIND_HELD || now_ms - process->close_ms >= LOOK_AGAIN_MS ||
+    return process->kind == KIND_NEW || process->kind == KIND_HELD ||
+           now_ms - process->close_ms >= LOOK_AGAIN_MS ||
            (process->kind == KIND_OTHER && now_ms - process->first_ms < YOUNG_MS);
 }
 
@@ -210,6 +212,11 @@ static void count_kinds(struct scan *scan)
         scan->counts.refused += scan->now[i].kind == KIND_REFUSED;
         scan->counts.full += scan->now[i].kind == KIND_FULL;
     }
+}
+
+static uid_t user_of(pid_t pid)
+{
+    return accountable_uid(pid, proc_user(pid));
 }
 
 static int by_user(const void *a, const void *b)
@@ -246,7 +253,7 @@ static bool glance_on(struct scan *scan, int64_t now_ms)
             continue;
         if (process->kind != KIND_TAKEN && needs_examination(process, now_ms))
             scan->wanted[scan->wanted_count++] = (struct wanted){.at = scan->now_count,
-                                                                 .user = proc_user(process->pid),
+                                                                 .user = user_of(process->pid),
                                                                  .close_ms = process->close_ms};
         scan->now_count++;
     }

@@ -549,18 +549,31 @@ static void failed(struct watcher *watcher)
 
 /* A count takes at most one part in so many of a CPU. */
 #define METHODS_CPU_PART    200
+#define METHODS_WAIT_MAX_MS 3600000
 #define COUNTING_MAX        2 /* processes of a fleet's watchers, at once */
 #define METHODS_LATE_MS     30000
 #define METHODS_INTERVAL_NS 1000000 /* of no meaning for it, but of the request's form */
 
 static int counting;
 
+/* A JVM whose methods could not be counted is left alone for twice as long each time. */
 static void methods_again(struct watcher *watcher, int64_t cpu_us)
 {
     int64_t wait_ms = watcher->options.methods_interval_ms;
+    for (int i = 0; i < watcher->counts.methods_failed && wait_ms < METHODS_WAIT_MAX_MS; i++)
+        wait_ms = 2 * wait_ms < METHODS_WAIT_MAX_MS ? 2 * wait_ms : METHODS_WAIT_MAX_MS;
     if (wait_ms < cpu_us * METHODS_CPU_PART / 1000)
         wait_ms = cpu_us * METHODS_CPU_PART / 1000;
+    watcher->counts.methods_wait_ms = wait_ms;
     watcher->next_methods_ms = watcher->now_ms + wait_ms;
+}
+
+/* why: NULL: it was counted. */
+static void methods_counted(struct watcher *watcher, const char *why)
+{
+    watcher->counts.methods_failed = why != NULL ? watcher->counts.methods_failed + 1 : 0;
+    snprintf(watcher->counts.methods_why, sizeof watcher->counts.methods_why, "%.119s",
+             why != NULL ? why : "");
 }
 
 static int64_t children_cpu_us;
@@ -640,6 +653,7 @@ static bool end_count(struct watcher *watcher, const struct observe_result *resu
     bool good = text != NULL && loaded_methods_event(text, methods);
     free(text);
     close_count(watcher);
+    methods_counted(watcher, good ? NULL : result->sentence);
     watcher_looked(watcher, result->cpu_us);
     methods_again(watcher, result->cpu_us);
     if (good) {
@@ -651,6 +665,8 @@ static bool end_count(struct watcher *watcher, const struct observe_result *resu
     return methods_otherwise(watcher, methods, sample, result->sentence);
 }
 
+static const char LATE[] = "reading its memory takes too long";
+
 /* Begins a count when one is due, and puts a finished one into the sample: true, then. */
 static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
                           struct sample *sample)
@@ -660,9 +676,12 @@ static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
         return end_count(watcher, &result, methods, sample);
     if (watcher->methods != NULL && watcher->now_ms >= watcher->methods_late_ms) {
         watcher->methods_late_ms = watcher->now_ms + watcher->options.methods_interval_ms;
-        counting -= !watcher->methods_late; /* the others' are not to wait for it */
+        if (!watcher->methods_late) {
+            counting--; /* the others' are not to wait for it */
+            methods_counted(watcher, LATE);
+        }
         watcher->methods_late = true;
-        return methods_otherwise(watcher, methods, sample, "reading its memory takes too long");
+        return methods_otherwise(watcher, methods, sample, LATE);
     } else if (watcher->methods == NULL && watcher->now_ms >= watcher->next_methods_ms) {
         return begin_count(watcher, methods, sample);
     }

@@ -68,6 +68,9 @@ struct watcher_counts {
     int64_t answer_us;         /* wall time of all exchanges that were answered */
     int64_t failed[FAILURE_KIND_COUNT];
     int64_t observed_cpu_us; /* spent by processes that looked from outside */
+    int methods_failed;      /* counts of methods in succession */
+    int64_t methods_wait_ms; /* until the next, then */
+    char methods_why[120];   /* why the last one did, raw */
 };
 struct watcher_counts watcher_counts(const struct watcher *watcher);
 /* observed_cpu_us of all watchers that there were. */

@@ -58,6 +58,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
                  units_count(report->lost).text,
                  is(report, "rss") ? "the next ones of their CPU are weighted for them"
                                    : "they are missing here");
+    if (report->left_out > 0 && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "Symbols or unwind tables of libraries (%s) are left out: they are too large.",
+                 units_count(report->left_out).text);
     if (report->hot && count < max)
         snprintf(
             sentence[count++], sizeof *sentence,
@@ -217,6 +221,7 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
         json_out_end(&json, '}');
     }
     json_out_end(&json, ']');
+    json_out_int(&json, "libraries_left_out", report->left_out);
     json_out_bool(&json, "ended", report->ended);
     json_out_bool(&json, "user_only", report->user_only);
     json_out_bool(&json, "hot", report->hot);

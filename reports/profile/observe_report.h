@@ -65,7 +65,8 @@ struct observe_report {
         const char *text;
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
-    bool ended;                      /* the process has, before the time was over */
+    int left_out;      /* libraries too large for their symbols or unwind tables to be kept */
+    bool ended;        /* the process has, before the time was over */
     bool user_only;    /* what the kernel did for it was not seen, for want of rights */
     bool hot;          /* it was hit too often, and was let go */
     bool switched_off; /* HotSpot's sampler was, by another process: that ended it */

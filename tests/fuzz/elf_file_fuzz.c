@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define MOST (UINT64_C(1) << 20)
+
 static void look_at(const struct elf_file *file, uint64_t address)
 {
     uint64_t start, offset;
@@ -24,11 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fd = memfd_create("elf", MFD_CLOEXEC);
     if (ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
         return 0;
-    struct elf_file *file = elf_file_read(fd, error, sizeof error);
+    struct elf_file *file = elf_file_read(fd, MOST, error, sizeof error);
     if (file == NULL) {
         promise(error[0] != '\0');
         return 0;
     }
+    promise(elf_file_bytes(file) <= MOST);
     uint64_t address = 0;
     look_at(file, address);
     look_at(file, UINT64_MAX);

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -481,6 +482,48 @@ static void test_configuration_of_a_receiver(void **state)
     }
 }
 
+static void refused(const char *why)
+{
+    char error[500] = "";
+    const struct receiver_options receiver = {.name = "test", .url = "http://127.0.0.1:1"};
+    const struct delivery_options options = {.receiver_count = 1,
+                                             .receivers = &receiver,
+                                             .queue_dir = folder,
+                                             .queue_max = 1,
+                                             .runbook_base = "",
+                                             .external_url = ""};
+    assert_null(delivery_create(&options, on_word, NULL, error, sizeof error));
+    assert_non_null(strstr(error, why));
+}
+
+/* Who may write into the folder decides what is delivered, and where files are written. */
+static void test_a_folder_of_another(void **state)
+{
+    char queue[100], elsewhere[100], error[500];
+    (void)state;
+    snprintf(queue, sizeof queue, "%s/test", folder);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(symlink(elsewhere, queue), 0);
+    refused("test: it is a link");
+    unlink(queue);
+    mkdir(queue, 0700);
+    chmod(queue, 0770);
+    refused("test: others may write into it");
+    chmod(queue, 0700);
+    chmod(folder, 01777);
+    refused("others may write into it");
+    chmod(folder, 0700);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(queue, 65534, 65534), 0);
+        refused("test: it belongs to user 65534");
+        assert_int_equal(chown(queue, 0, 0), 0);
+    }
+    struct queue *open = queue_open(AT_FDCWD, queue, 1, error, sizeof error);
+    assert_non_null(open);
+    queue_close(open);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -494,6 +537,7 @@ int main(void)
         TEST(test_levels_put_edges_right),
         TEST(test_overflow_is_counted_and_told_once),
         TEST(test_a_folder_that_cannot_be_written),
+        TEST(test_a_folder_of_another),
         TEST(test_a_password),
         TEST(test_a_token),
         TEST(test_configuration_of_a_receiver),

@@ -1,6 +1,7 @@
 /* elf_file: this program's own symbols; files that are damaged at random. */
 #include "nmtwatch/observe/elf_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #define MUTATIONS 3000
+#define MOST      (UINT64_C(64) << 20)
 
 int elf_file_test_marked_variable = 4711;
 __attribute__((noinline, used)) void elf_file_test_marked_function(void);
@@ -55,7 +57,7 @@ static struct elf_file *read_own(void)
 {
     char error[200] = "";
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    struct elf_file *file = elf_file_read(fd, error, sizeof error);
+    struct elf_file *file = elf_file_read(fd, MOST, error, sizeof error);
     close(fd);
     assert_string_equal(error, "");
     assert_non_null(file);
@@ -152,7 +154,7 @@ static void damaged(void **state)
         char error[200];
         struct elf_probe probe[4];
         uint64_t address = 0;
-        struct elf_file *file = elf_file_read(fd, error, sizeof error);
+        struct elf_file *file = elf_file_read(fd, MOST, error, sizeof error);
         if (file != NULL) {
             elf_file_function(file, 0x1234, NULL);
             elf_file_function(file, random, NULL);
@@ -173,8 +175,40 @@ static void no_elf(void **state)
     char error[200] = "";
     int fd = memfd_create("text", MFD_CLOEXEC);
     assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
-    assert_null(elf_file_read(fd, error, sizeof error));
+    assert_null(elf_file_read(fd, MOST, error, sizeof error));
     assert_string_equal(error, "it is no ELF file");
+    close(fd);
+}
+
+/* A stranger's library decides how much memory its symbols would take. */
+static void too_large(void **state)
+{
+    (void)state;
+    char error[200] = "";
+    struct elf_file *file = read_own();
+    uint64_t bytes = elf_file_bytes(file);
+    elf_file_free(file);
+    assert_in_range(bytes, 1000, 16 << 20);
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_null(elf_file_read(fd, bytes / 2, error, sizeof error));
+    assert_int_equal(errno, EFBIG);
+    assert_string_equal(error, "its symbols take more memory than is left for them");
+    close(fd);
+}
+
+static void hole(void **state)
+{
+    (void)state;
+    char error[200] = "", head[4096];
+    int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("hole", MFD_CLOEXEC);
+    assert_int_equal(read(own, head, sizeof head), sizeof head);
+    assert_int_equal(write(fd, head, sizeof head), sizeof head);
+    assert_int_equal(ftruncate(fd, 64 << 20), 0);
+    assert_null(elf_file_read(fd, MOST, error, sizeof error));
+    assert_int_equal(errno, EFBIG);
+    assert_string_equal(error, "its file is a hole for the most part");
+    close(own);
     close(fd);
 }
 
@@ -197,8 +231,9 @@ static void entries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data),    cmocka_unit_test(symbols), cmocka_unit_test(probes),
-        cmocka_unit_test(damaged), cmocka_unit_test(no_elf),  cmocka_unit_test(entries),
+        cmocka_unit_test(data),      cmocka_unit_test(symbols), cmocka_unit_test(probes),
+        cmocka_unit_test(damaged),   cmocka_unit_test(no_elf),  cmocka_unit_test(entries),
+        cmocka_unit_test(too_large), cmocka_unit_test(hole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

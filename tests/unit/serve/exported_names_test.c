@@ -36,6 +36,7 @@ static void fill(struct target_view *view)
         sample_set_nmt(&view->latest, (enum nmt_category)i, (struct nmt_amount){2, 1});
     for (int i = FAILURE_NONE + 1; i < FAILURE_KIND_COUNT; i++)
         view->counts.failed[i] = 1;
+    view->counts.methods_failed = 1;
 }
 
 static int setup(void **state)
