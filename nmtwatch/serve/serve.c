@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -490,16 +491,63 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
     return 0;
 }
 
+#define FOLDERS 4 /* what the service writes to; "": not used */
+
+static void folders_of(const struct serve_options *options, const char *folders[FOLDERS])
+{
+    folders[0] = options->state;
+    folders[1] = options->recordings;
+    folders[2] = options->queue;
+    folders[3] = options->observations;
+}
+
+static struct service_user new_owner;
+
+/* Of what root left when it was one process; files with a second name may be anybody's. */
+static int give_away(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)kind, (void)place;
+    return status->st_uid == new_owner.uid || (!S_ISDIR(status->st_mode) && status->st_nlink > 1)
+               ? 0
+               : lchown(path, new_owner.uid, new_owner.gid);
+}
+
+int serve_make_folders(const struct serve_options *options)
+{
+    char error[512];
+    const char *folders[FOLDERS];
+    const char *name = strcmp(options->user, "auto") == 0 ? SERVE_USER : options->user;
+    struct stat status;
+    if (!service_user_find(&new_owner, name, error, sizeof error)) {
+        complain(error);
+        return EXIT_USAGE;
+    }
+    folders_of(options, folders);
+    for (size_t i = 0; i < FOLDERS; i++) {
+        bool good = folders[i][0] == '\0' || mkdir(folders[i], 0700) == 0 || errno == EEXIST;
+        if (good && folders[i][0] != '\0')
+            good = lstat(folders[i], &status) == 0 &&
+                   (status.st_uid == new_owner.uid || /* the folder itself last */
+                    nftw(folders[i], give_away, 16, FTW_PHYS | FTW_DEPTH | FTW_MOUNT) == 0);
+        if (!good) {
+            snprintf(error, sizeof error, "%s: %s", folders[i], strerror(errno));
+            complain(error);
+            return EXIT_IO;
+        }
+    }
+    return 0;
+}
+
 /* Of user = auto: why there is no such user for us, or NULL. */
 static const char *no_user(const struct serve_options *options)
 {
-    const char *const folders[] = {options->state, options->recordings, options->queue,
-                                   options->observations};
+    const char *folders[FOLDERS];
     const struct passwd *user = getpwnam(SERVE_USER);
     struct stat status;
     if (user == NULL)
         return "there is no user " SERVE_USER;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    folders_of(options, folders);
+    for (size_t i = 0; i < FOLDERS; i++) {
         if (folders[i][0] != '\0' &&
             (stat(folders[i], &status) != 0 || status.st_uid != user->pw_uid))
             return "state, recordings, observations and queue do not belong to the "
