@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <syslog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -43,6 +44,7 @@ struct serve {
     struct own_view own; /* what changes slowly */
     int64_t snapshots, next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
     int64_t now_ms;
+    char status[200];
 };
 
 /* --- service manager -------------------------------------------------------------------------- */
@@ -157,7 +159,7 @@ static void say(const char *sentence)
 
 static void complain(const char *sentence)
 {
-    print_error("nmtwatch serve: %s\n", sentence);
+    print_error("%snmtwatch serve: %s\n", print_priority(STDERR_FILENO, LOG_WARNING), sentence);
 }
 
 /* --- alerts: in the state first, then handed on, then out of the state's list ----------------- */
@@ -247,6 +249,35 @@ static void fill_own(struct serve *serve, struct own_view *own)
     observer_counts(serve->observer, own);
 }
 
+/* For `systemctl status`: "watching 8 JVMs; 1 CRITICAL: alice/Explode". In ASCII: a label is a stranger's text. */
+static void describe(const struct serve *serve, const struct snapshot *snapshot, char *out,
+                     size_t size)
+{
+    enum severity worst = SEVERITY_INFO;
+    int count = 0;
+    const char *where = "";
+    for (int i = 0; i < snapshot->finding_count; i++) {
+        const struct finding_view *view = &snapshot->findings[i];
+        if (view->finding.severity > worst)
+            count = 0;
+        if (view->finding.severity < worst)
+            continue;
+        worst = view->finding.severity;
+        if (count++ == 0)
+            where = snapshot->targets[view->target].label;
+    }
+    int watched = snapshot->target_count;
+    int used = snprintf(out, size, "watching %d JVM%s", watched, watched == 1 ? "" : "s");
+    if (count > 0)
+        used += snprintf(out + used, size - (size_t)used, "; %d %s: %.80s%s", count,
+                         severity_name(worst), where, count > 1 ? ", ..." : "");
+    if (!serve->own.config_good)
+        snprintf(out + used, size - (size_t)used, "; a new configuration was not taken");
+    for (char *at = out; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
 static void publish(struct serve *serve)
 {
     if (serve->now_ms >= serve->next_own_ms)
@@ -258,6 +289,10 @@ static void publish(struct serve *serve)
     snapshot->number = ++serve->snapshots;
     snapshot->unix_ms = clock_ms(CLOCK_REALTIME);
     outlets_see(serve->outlets, snapshot, serve->now_ms);
+    char status[sizeof serve->status];
+    describe(serve, snapshot, status, sizeof status);
+    if (strcmp(status, serve->status) != 0)
+        service_status(strcpy(serve->status, status));
     board_publish(&serve->board, snapshot);
 }
 
@@ -432,9 +467,6 @@ static void keep(struct serve *serve)
         serve->next_tidy_ms = serve->now_ms + TIDY_MS;
     }
     if (watchdog_ms > 0 && serve->now_ms >= serve->next_alive_ms) {
-        char status[64];
-        snprintf(status, sizeof status, "watching %d JVMs", fleet_count(serve->fleet));
-        service_status(status);
         service_alive();
         serve->next_alive_ms = serve->now_ms + watchdog_ms;
     }
