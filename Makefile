@@ -143,7 +143,7 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-release sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -291,6 +291,10 @@ test: setup
 test-release: setup
 	@$(MAKE) --no-print-directory -s release $(BUILD)/fake_jvm $(BUILD)/fake_receiver
 	@scripts/package/test-release.sh $(BUILD)
+# The package, in systems of its own; five to ten minutes.
+test-deb: deb
+	@scripts/package/test-deb.sh $(BUILD)
+	@scripts/package/test-systemd.sh $(BUILD)
 test-%: setup
 	@scripts/test/test.sh $*
 

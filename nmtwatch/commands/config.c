@@ -11,8 +11,10 @@ struct loading {
     struct watch_options *options;
     struct serve_options *serve;
     char problem[256]; /* of the first bad line */
+    config_error_fn *each;
+    const char *path;
     FILE *file;
-    int lines_left;
+    int lines_left, errors;
 };
 
 #define CONFIG_LINES_MAX 10000 /* a device was named, or a log */
@@ -48,11 +50,9 @@ static bool take_threshold(struct loading *loading, const char *key, const char 
     return true;
 }
 
-static int take(void *context, const char *section, const char *key, const char *text)
+static int take_value(struct loading *loading, const char *section, const char *key,
+                      const char *text)
 {
-    struct loading *loading = context;
-    if (loading->problem[0] != '\0')
-        return 1; /* the first error is the one that is reported */
     if (strcmp(section, "thresholds") == 0)
         return take_threshold(loading, key, text);
     if (strcmp(section, "watch") == 0)
@@ -72,6 +72,22 @@ static int take(void *context, const char *section, const char *key, const char 
              "and [observe NAME])",
              section);
     return 0;
+}
+
+static int take(void *context, const char *section, const char *key, const char *text)
+{
+    struct loading *loading = context;
+    if (loading->each == NULL) /* the first error is the one that is reported */
+        return loading->problem[0] != '\0' || take_value(loading, section, key, text);
+    if (!take_value(loading, section, key, text)) {
+        char sentence[512];
+        snprintf(sentence, sizeof sentence, "%s:%d: %s", loading->path,
+                 CONFIG_LINES_MAX - loading->lines_left, loading->problem);
+        loading->each(sentence);
+        loading->errors++;
+    }
+    loading->problem[0] = '\0';
+    return 1;
 }
 
 /* Steps that are out of order would never fire, or fire at once. */
@@ -100,16 +116,18 @@ bool config_load(const char *path, struct watch_options *options, char *error, s
         return text_error(error, error_size, "%s: out of memory", path);
     serve_options_default(serve);
     serve->watch = *options;
-    bool good = config_load_serve(path, serve, error, error_size);
+    bool good = config_load_serve(path, serve, NULL, error, error_size);
     *options = serve->watch;
     free(serve);
     return good;
 }
 
-bool config_load_serve(const char *path, struct serve_options *options, char *error,
-                       size_t error_size)
+bool config_load_serve(const char *path, struct serve_options *options, config_error_fn *each,
+                       char *error, size_t error_size)
 {
     struct loading loading = {
+        .each = each,
+        .path = path,
         .options = &options->watch,
         .serve = options,
         .file = fopen(path, "re"),
@@ -128,6 +146,8 @@ bool config_load_serve(const char *path, struct serve_options *options, char *er
         return text_error(error, error_size, "%s:%d: %s", path, line,
                           loading.problem[0] != '\0' ? loading.problem
                                                      : "not 'key = value' or '[section]'");
+    if (loading.errors > 0)
+        return text_error(error, error_size, "%s", ""); /* said already */
     const char *wrong = contradiction(&options->watch.thresholds);
     if (wrong == NULL)
         wrong = serve_options_contradiction(options);

@@ -225,5 +225,7 @@ int watch_options_run(const struct command *command, const struct watch_argument
 /* Values not in the file stay as they are. False with the sentence in error; options are then of no
  * use. */
 bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size);
-bool config_load_serve(const char *path, struct serve_options *options, char *error,
-                       size_t error_size);
+/* each: gets every wrong value, not the first one only, and error stays empty; NULL: nobody. */
+typedef void config_error_fn(const char *sentence);
+bool config_load_serve(const char *path, struct serve_options *options, config_error_fn *each,
+                       char *error, size_t error_size);

@@ -33,7 +33,7 @@ static int run(int argc, char **argv)
 
     serve_options_default(&options);
     char error[512];
-    if (config != NULL && !config_load_serve(config, &options, error, sizeof error))
+    if (config != NULL && !config_load_serve(config, &options, NULL, error, sizeof error))
         return print_failure(EXIT_USAGE, "nmtwatch rules: %s\n", error);
     if (runbooks == NULL)
         runbooks = options.runbooks;

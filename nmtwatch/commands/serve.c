@@ -1,12 +1,22 @@
 /* nmtwatch serve: a daemon that watches every JVM of the host. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/serve/helper.h"
+#include "nmtwatch/serve/web.h"
+
+#include <stdlib.h>
 
 struct arguments {
     const char *config, *serve[SERVE_SETTINGS];
     struct watch_given watch;
     int64_t for_ms;
+    bool check, make_folders;
 };
+
+static void print_problem(const char *sentence)
+{
+    print_error("nmtwatch serve: %s\n", sentence);
+}
 
 /* The file first, then the command line. */
 static bool configure(void *context, struct serve_options *options, char *error, size_t error_size)
@@ -14,7 +24,8 @@ static bool configure(void *context, struct serve_options *options, char *error,
     const struct arguments *arguments = context;
     serve_options_default(options);
     if (arguments->config != NULL &&
-        !config_load_serve(arguments->config, options, error, error_size))
+        !config_load_serve(arguments->config, options, arguments->check ? print_problem : NULL,
+                           error, error_size))
         return false;
     for (size_t i = 0; i < SERVE_SETTINGS; i++)
         if (arguments->serve[i] != NULL &&
@@ -24,15 +35,38 @@ static bool configure(void *context, struct serve_options *options, char *error,
     return watch_given_take(&arguments->watch, &options->watch, error, error_size);
 }
 
+/* --check and --make-folders: the configuration is read, and nothing is served. */
+static int run_once(struct arguments *arguments)
+{
+    char error[512];
+    struct service_user ignored;
+    struct serve_options *options = malloc(sizeof *options);
+    if (options == NULL)
+        return print_failure(EXIT_IO, "nmtwatch serve: out of memory\n");
+    bool good = configure(arguments, options, error, sizeof error);
+    bool named = good && options->user[0] != '\0' && strcmp(options->user, "auto") != 0;
+    good = good && (!named || service_user_find(&ignored, options->user, error, sizeof error)) &&
+           (!arguments->check || web_check(options, error, sizeof error));
+    if (!good && error[0] != '\0')
+        print_problem(error);
+    int code = !good ? EXIT_USAGE : arguments->make_folders ? serve_make_folders(options) : 0;
+    free(options);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct option_row rows[2 + SERVE_SETTINGS + WATCH_OPTION_COUNT] = {
+    struct option_row rows[4 + SERVE_SETTINGS + WATCH_OPTION_COUNT] = {
         {0, "config", "FILE", option_take_text, &arguments.config,
          "INI file with [serve], [watch] and [thresholds]; SIGHUP reads it again"},
         OPTION_FOR(&arguments.for_ms),
+        OPTION_FLAG("check", &arguments.check,
+                    "only test the configuration: 0, or 64 and a line for each error"),
+        OPTION_FLAG("make-folders", &arguments.make_folders,
+                    "only make the folders of the configuration and give them to its 'user'"),
     };
-    size_t count = options_settings(serve_settings(), SERVE_SETTINGS, arguments.serve, rows, 2);
+    size_t count = options_settings(serve_settings(), SERVE_SETTINGS, arguments.serve, rows, 4);
     count = options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, arguments.watch.text,
                              rows, count);
     int operands, code;
@@ -40,6 +74,8 @@ static int run(int argc, char **argv)
         return code;
     if (operands > 0)
         return options_error(&command_serve, "unexpected operand '%s'", argv[1]);
+    if (arguments.check || arguments.make_folders)
+        return run_once(&arguments);
     code = target_option_proc(&command_serve);
     return code != 0 ? code : serve_run(configure, &arguments, arguments.for_ms);
 }

@@ -2,7 +2,6 @@
 
 #include "nmtwatch/process/clock.h"
 #include "analyzers/parse/jcmd_reply.h"
-#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/privileged.h"
 
@@ -51,6 +50,7 @@ struct attach {
     int fd;
     bool as_owner;
     int64_t deadline_ms, opened_us, elapsed_us;
+    int64_t not_before_ms; /* the next connection, after an exchange that failed */
 
     /* The answer. */
     char *reply;
@@ -89,6 +89,15 @@ static void close_connection(struct attach *attach)
     attach->fd = -1;
 }
 
+static enum attach_state give_up(struct attach *attach)
+{
+    if (attach->failure.kind != FAILURE_UNKNOWN_COMMAND) /* that one was an answer */
+        attach->not_before_ms = clock_ms(CLOCK_MONOTONIC) + CONNECT_RETRY_MS;
+    close_connection(attach);
+    attach_release(attach);
+    return attach->state = ATTACH_FAILED;
+}
+
 static enum attach_state fail(struct attach *attach, enum failure_kind kind, const char *detail)
 {
     char who[32];
@@ -98,9 +107,7 @@ static enum attach_state fail(struct attach *attach, enum failure_kind kind, con
         detail = NULL;
     }
     failure_set(&attach->failure, kind, who, detail);
-    close_connection(attach);
-    attach_release(attach);
-    return attach->state = ATTACH_FAILED;
+    return give_up(attach);
 }
 
 static enum attach_state fail_with_span(struct attach *attach, enum failure_kind kind,
@@ -177,12 +184,8 @@ static enum attach_state begin_exchange(struct attach *attach)
     attach->stage = STAGE_CONNECT;
     connect_request(&attach->opening, attach->request, attach->request_len);
     connect_begin(&attach->opening, attach->as_owner, attach->deadline_ms);
+    attach->opening.retry_ms = attach->not_before_ms;
     return ATTACH_BUSY;
-}
-
-static bool ids_differ(const struct attach *attach)
-{
-    return attach->target.uid != geteuid() || attach->target.gid != getegid();
 }
 
 /* Whether its own user may be tried when it does not take us: by who may, or by a helper that may. */
@@ -190,7 +193,7 @@ static bool can_become_owner(const struct attach *attach)
 {
     if (privileged_apart())
         return attach->target.uid != 0;
-    return ids_differ(attach) && as_target_possible(attach->target.uid, attach->target.gid);
+    return connect_may_become_owner(&attach->target);
 }
 
 int attach_ask_operation(struct attach *attach, const char *operation, const char *args[ARG_COUNT])
@@ -372,8 +375,7 @@ static enum attach_state step_connect(struct attach *attach)
         return ATTACH_BUSY;
     case CONNECT_FAILED:
         attach->failure = attach->opening.failure;
-        attach_release(attach);
-        return attach->state = ATTACH_FAILED;
+        return give_up(attach);
     case CONNECT_OPEN:
         break;
     }

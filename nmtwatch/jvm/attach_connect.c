@@ -22,8 +22,7 @@
 /* The socket appears 1-11 ms after SIGQUIT on an idle machine. */
 #define SOCKET_RETRY_MS  4
 #define OTHERS_MS        1000 /* what another attach may take until the socket is there */
-/* A full backlog (5 in HotSpot) drains at the pace of whole commands. */
-#define BACKLOG_RETRY_MS 20
+#define OTHERS_RETRY_MS  20   /* another attach is under way, or a helper has no place */
 #define HELPER_SOONER_MS 100
 
 static enum connect_state fail(struct attach_connect *attempt, enum failure_kind kind,
@@ -318,7 +317,7 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
 
     int error = create_trigger(attempt);
     if (error == EAGAIN)
-        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
+        return retry_at(attempt, now_ms + OTHERS_RETRY_MS);
     if (error == EINVAL) /* its user has no number here */
         return fail(attempt, FAILURE_FOREIGN_USERS, NULL);
     if (error == EEXIST)
@@ -383,14 +382,24 @@ static enum connect_state opened(struct attach_connect *attempt, int fd)
     return CONNECT_OPEN;
 }
 
+bool connect_may_become_owner(const struct target *target)
+{
+    return (target->uid != geteuid() || target->gid != getegid()) &&
+           as_target_possible(target->uid, target->gid);
+}
+
 /* What a failed connect(2) means; fd is closed by the caller. */
 static enum connect_state connect_refused(struct attach_connect *attempt, int error, int64_t now_ms)
 {
     switch (error) {
     case EAGAIN: /* the backlog is full: others are being served */
-        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
     case ENOENT: /* removed since we looked */
-        return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
+        return retry_at(attempt, now_ms + CONNECT_RETRY_MS);
+    case EACCES: /* its mode is 0600, which binds a root without CAP_DAC_OVERRIDE, too */
+        if (attempt->as_owner || attempt->owner_only || !connect_may_become_owner(attempt->target))
+            return fail_errno(attempt, "connecting to its attach socket", error);
+        attempt->owner_only = true;
+        return retry_at(attempt, now_ms);
     case ECONNREFUSED:
         if (attempt->target->attach_disabled) /* the socket is an earlier process's */
             return fail(attempt, FAILURE_ATTACH_DISABLED, NULL);
@@ -553,7 +562,7 @@ static enum connect_state await_helper(struct attach_connect *attempt, int64_t n
     if (fd >= 0)
         close(fd);
     if (got == 0) /* it has too many of them under way */
-        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
+        return retry_at(attempt, now_ms + OTHERS_RETRY_MS);
     if (got != (ssize_t)sizeof failure)
         return fail(attempt, FAILURE_SYSTEM, "the worker's answer did not come whole");
     attempt->failure = failure;
@@ -573,10 +582,11 @@ static enum connect_state without_tmp(struct attach_connect *attempt, int error)
 }
 
 /* HotSpot takes root and its own user: who is neither, and may, becomes the latter. */
-static bool takes_only_owner(const struct target *target)
+static bool as_owner(const struct attach_connect *attempt)
 {
-    return geteuid() != 0 && (target->uid != geteuid() || target->gid != getegid()) &&
-           as_target_possible(target->uid, target->gid);
+    return attempt->as_owner || attempt->owner_only ||
+           ((geteuid() != 0 || !as_target_has(CAP_DAC_OVERRIDE)) &&
+            connect_may_become_owner(attempt->target));
 }
 
 static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
@@ -606,8 +616,8 @@ static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
     }
     if (!connect_process_alive(attempt))
         return fail(attempt, FAILURE_GONE, NULL);
-    return attempt->as_owner || takes_only_owner(target) ? connect_by_child(attempt, name, now_ms)
-                                                         : connect_directly(attempt, name, now_ms);
+    return as_owner(attempt) ? connect_by_child(attempt, name, now_ms)
+                             : connect_directly(attempt, name, now_ms);
 }
 
 /* By its modes. A JVM with capabilities may write all the same, so it is only believed afterwards. */

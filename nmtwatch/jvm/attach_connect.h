@@ -20,12 +20,17 @@
  * HotSpot compares the peer's uid and gid with its own (root passes from JDK 11 on, but a root of
  * another user namespace does not). as_owner therefore connects in a child that takes the target's
  * ids and hands the connected descriptor back: our own ids never change. A process that is not root
- * but has the capabilities (a unit's helper) always connects so.
+ * but has the capabilities (a unit's helper) always connects so, and root does where the socket's mode keeps it
+ * out (a container without CAP_DAC_OVERRIDE).
  *
  * Used by attach.c; connect_obstacle by `doctor` as well. One thread. */
 #pragma once
 
 #include "nmtwatch/jvm/target.h"
+
+/* Between two connections to a JVM of which the first one failed, whatever the reason: ten a second at most. A full
+ * backlog (5 in HotSpot) drains at the pace of whole commands. */
+#define CONNECT_RETRY_MS 100
 
 enum connect_state { CONNECT_BUSY, CONNECT_OPEN, CONNECT_FAILED };
 
@@ -39,6 +44,7 @@ struct attach_connect {
         CONNECT_AWAIT_HELPER,
     } stage;
     bool as_owner;
+    bool owner_only; /* the socket is closed to us, so that we connect as its owner from now on */
     const char *request; /* what a helper sends when it has connected (privileged.h) */
     size_t request_len;
     bool request_sent;
@@ -58,6 +64,8 @@ struct attach_connect {
 /* The obstacle to asking a JVM that has no attach socket yet, found without a signal to it.
  * detail: for the sentence, or NULL. */
 enum failure_kind connect_obstacle(const struct target *target, const char **detail);
+/* Whether we are another user than the target's, and may become that one. */
+bool connect_may_become_owner(const struct target *target);
 /* target has to outlive it. */
 void connect_init(struct attach_connect *attempt, const struct target *target);
 /* Starts over; deadline_ms on the monotonic clock. */

@@ -213,32 +213,6 @@ int rooted_new_folder(int in_fd, const char *name)
     return find(in_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, STAY_BELOW);
 }
 
-/* --- removing --------------------------------------------------------------------------------- */
-
-bool rooted_unlink(const struct target *target, const char *path)
-{
-    struct as_target self;
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL || (size_t)(slash - path) + 2 > sizeof folder) {
-        errno = slash == NULL ? EINVAL : ENAMETOOLONG;
-        return false;
-    }
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    int root_fd = open_root(target->root);
-    bool good = false;
-    if (root_fd >= 0 && as_target_begin(&self, target->uid, target->gid)) {
-        int fd = find(root_fd, folder[0] != '\0' ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC,
-                      RESOLVE_IN_ROOT);
-        good = fd >= 0 && unlinkat(fd, slash + 1, 0) == 0;
-        close_keeping_errno(fd);
-        as_target_end(&self);
-    }
-    close_keeping_errno(root_fd);
-    return good;
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 static bool read_link(const char *link, char *out, size_t size)

@@ -51,8 +51,6 @@ int rooted_new_folder(int in_fd, const char *name);
 int rooted_reopen(int path_fd, int64_t max_bytes, struct stat *status);
 /* The path below the target's root, of one that begins with it (target->tmp, target->perfdata). */
 const char *rooted_below(const struct target *target, const char *path);
-/* Removes a file as the target's user; a link is removed, not followed. False with errno. */
-bool rooted_unlink(const struct target *target, const char *path);
 
 /* What the target calls the path that the kernel shows here (/proc/PID/maps, /proc/self/fd/N): the
  * same in a container; in a chroot without the way to its root. */

@@ -246,19 +246,46 @@ static bool in_first_user_namespace(void)
     return stat("/proc/self/ns/user", &status) != 0 || status.st_ino == 0xEFFFFFFDu;
 }
 
+/* What a process needs of a JVM of another user that this one has not: "CAP_KILL, CAP_SETUID". Empty: nothing. */
+static void missing_capabilities(char *out, size_t size)
+{
+    static const struct {
+        int capability;
+        const char *name;
+    } needed[] = {{CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+                  {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+                  {CAP_KILL, "CAP_KILL"},
+                  {CAP_SETUID, "CAP_SETUID"},
+                  {CAP_SETGID, "CAP_SETGID"}};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (!as_target_has(needed[i].capability) &&
+            (needed[i].capability != CAP_DAC_READ_SEARCH || !as_target_has(CAP_DAC_OVERRIDE)))
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     needed[i].name);
+}
+
 enum failure_kind target_not_permitted(const struct target *target, struct failure *failure)
 {
-    bool stranger = geteuid() != 0 && geteuid() != target->uid;
+    bool root = geteuid() == 0, stranger = !root && geteuid() != target->uid;
+    char missing[100], detail[200];
     if (stranger && !as_target_has(CAP_SYS_PTRACE))
         return fail(target, failure, FAILURE_PERMISSION, NULL);
     if (!in_first_user_namespace())
         return fail(target, failure, FAILURE_FOREIGN_USERS, NULL);
-    if (geteuid() == 0)
+    if (!root && !stranger)
         return fail(target, failure, FAILURE_PERMISSION,
-                    "not even root may look at it here (CAP_SYS_PTRACE is missing)");
-    return fail(target, failure, FAILURE_PERMISSION,
-                stranger ? "CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SETUID or CAP_SETGID is missing"
-                         : "it has privileges that this process has not");
+                    "it has privileges that this process has not");
+    missing_capabilities(missing, sizeof missing);
+    if (missing[0] == '\0')
+        return fail(
+            target, failure, FAILURE_PERMISSION,
+            "no capability is missing, so a security module (AppArmor, SELinux) refuses it");
+    const char *verb = strchr(missing, ',') == NULL ? "is" : "are";
+    snprintf(detail, sizeof detail, "%s%s %s missing%s",
+             root ? "not even root may look at it here (" : "", missing, verb, root ? ")" : "");
+    return fail(target, failure, FAILURE_PERMISSION, detail);
 }
 
 static enum failure_kind require_jvm(struct target *target, struct failure *failure)

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <syslog.h>
 
 __attribute__((format(printf, 2, 0))) static void write_line(FILE *out, const char *format,
                                                              va_list arguments)
@@ -55,4 +57,15 @@ void print_log(const char *format, ...)
     va_start(arguments, format);
     write_line(stdout, format, arguments);
     va_end(arguments);
+}
+
+const char *print_priority(int fd, int priority)
+{
+    static const char *const in_front[] = {"<0>", "<1>", "<2>", "<3>", "<4>", "<5>", "<6>", "<7>"};
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat status;
+    bool journal = stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+                   fstat(fd, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+    return journal && priority >= LOG_EMERG && priority <= LOG_DEBUG ? in_front[priority] : "";
 }

@@ -25,3 +25,6 @@ __attribute__((format(printf, 2, 3))) int print_failure(int code, const char *fo
 __attribute__((format(printf, 1, 0))) void vprint_error(const char *format, va_list arguments);
 /* On standard output, at once: the log of `serve`. */
 __attribute__((format(printf, 1, 2))) void print_log(const char *format, ...);
+/* What stands in front of a line for the journal of systemd, where fd is its stream ($JOURNAL_STREAM): "<4>" of
+ * syslog's LOG_WARNING; else "". */
+const char *print_priority(int fd, int priority);

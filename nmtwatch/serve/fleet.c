@@ -578,11 +578,6 @@ const struct watching *fleet_watching(const struct fleet *fleet)
     return &fleet->watching;
 }
 
-int fleet_count(const struct fleet *fleet)
-{
-    return fleet->count;
-}
-
 struct member *fleet_find(const struct fleet *fleet, int64_t pid)
 {
     for (int i = 0; i < fleet->count; i++)

@@ -42,7 +42,6 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms);
  * longer wanted leave, the others go on with the new thresholds. */
 void fleet_reload(struct fleet *fleet);
 
-int fleet_count(const struct fleet *fleet);
 struct scan_counts fleet_scan(const struct fleet *fleet);
 /* Its JVMs; their owners are struct member. */
 const struct watching *fleet_watching(const struct fleet *fleet);

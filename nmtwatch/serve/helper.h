@@ -32,6 +32,9 @@ typedef bool serve_configure_fn(void *context, struct serve_options *options, ch
 
 /* for_ms: stop after that; 0: never. */
 int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms);
+/* Once, for an init container or an installation: makes the folders that the configuration names and gives them to its
+ * user. What belongs to that user already is left alone. The exit code. */
+int serve_make_folders(const struct serve_options *options);
 
 /* For the helper: sends a message of the other process. False: it is none that the service sends. */
 bool service_pass_on(const char *message);

@@ -6,6 +6,8 @@
 #include "nmtwatch/process/messages.h"
 
 #include <stdlib.h>
+#include <syslog.h>
+#include <unistd.h>
 
 #define STEP_MS   500 /* how often a notifier's children are looked after */
 #define QUEUE_MAX 10000
@@ -66,8 +68,14 @@ struct outlets *outlets_open(const struct serve_options *options, char *error, s
 
 static void print(const char *target, int64_t pid, const struct alert *alert)
 {
-    print_log("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
-              severity_name(alert->finding.severity), target, (long long)pid, alert->finding.title);
+    bool raised = alert->state == ALERT_RAISED;
+    int priority = !raised                                        ? LOG_NOTICE
+                   : alert->finding.severity == SEVERITY_CRITICAL ? LOG_CRIT
+                   : alert->finding.severity == SEVERITY_WARNING  ? LOG_WARNING
+                                                                  : LOG_INFO;
+    print_log("%s%s %s %s (pid %lld): %s\n", print_priority(STDOUT_FILENO, priority),
+              raised ? "ALERT" : "CLEARED", severity_name(alert->finding.severity), target,
+              (long long)pid, alert->finding.title);
 }
 
 /* The line of a recording, with the target's name in front. */

@@ -13,9 +13,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <syslog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -42,6 +44,7 @@ struct serve {
     struct own_view own; /* what changes slowly */
     int64_t snapshots, next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
     int64_t now_ms;
+    char status[200];
 };
 
 /* --- service manager -------------------------------------------------------------------------- */
@@ -156,7 +159,7 @@ static void say(const char *sentence)
 
 static void complain(const char *sentence)
 {
-    print_error("nmtwatch serve: %s\n", sentence);
+    print_error("%snmtwatch serve: %s\n", print_priority(STDERR_FILENO, LOG_WARNING), sentence);
 }
 
 /* --- alerts: in the state first, then handed on, then out of the state's list ----------------- */
@@ -252,6 +255,35 @@ static void fill_own(struct serve *serve, struct own_view *own)
     observer_counts(serve->observer, own);
 }
 
+/* For `systemctl status`: "watching 8 JVMs; 1 CRITICAL: alice/Explode". In ASCII: a label is a stranger's text. */
+static void describe(const struct serve *serve, const struct snapshot *snapshot, char *out,
+                     size_t size)
+{
+    enum severity worst = SEVERITY_INFO;
+    int count = 0;
+    const char *where = "";
+    for (int i = 0; i < snapshot->finding_count; i++) {
+        const struct finding_view *view = &snapshot->findings[i];
+        if (view->finding.severity > worst)
+            count = 0;
+        if (view->finding.severity < worst)
+            continue;
+        worst = view->finding.severity;
+        if (count++ == 0)
+            where = snapshot->targets[view->target].label;
+    }
+    int watched = snapshot->target_count;
+    int used = snprintf(out, size, "watching %d JVM%s", watched, watched == 1 ? "" : "s");
+    if (count > 0)
+        used += snprintf(out + used, size - (size_t)used, "; %d %s: %.80s%s", count,
+                         severity_name(worst), where, count > 1 ? ", ..." : "");
+    if (!serve->own.config_good)
+        snprintf(out + used, size - (size_t)used, "; a new configuration was not taken");
+    for (char *at = out; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
 static void publish(struct serve *serve)
 {
     if (serve->now_ms >= serve->next_own_ms)
@@ -263,6 +295,10 @@ static void publish(struct serve *serve)
     snapshot->number = ++serve->snapshots;
     snapshot->unix_ms = clock_ms(CLOCK_REALTIME);
     outlets_see(serve->outlets, snapshot, serve->now_ms);
+    char status[sizeof serve->status];
+    describe(serve, snapshot, status, sizeof status);
+    if (strcmp(status, serve->status) != 0)
+        service_status(strcpy(serve->status, status));
     board_publish(&serve->board, snapshot);
 }
 
@@ -437,9 +473,6 @@ static void keep(struct serve *serve)
         serve->next_tidy_ms = serve->now_ms + TIDY_MS;
     }
     if (watchdog_ms > 0 && serve->now_ms >= serve->next_alive_ms) {
-        char status[64];
-        snprintf(status, sizeof status, "watching %d JVMs", fleet_count(serve->fleet));
-        service_status(status);
         service_alive();
         serve->next_alive_ms = serve->now_ms + watchdog_ms;
     }
@@ -496,16 +529,63 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
     return 0;
 }
 
+#define FOLDERS 4 /* what the service writes to; "": not used */
+
+static void folders_of(const struct serve_options *options, const char *folders[FOLDERS])
+{
+    folders[0] = options->state;
+    folders[1] = options->recordings;
+    folders[2] = options->queue;
+    folders[3] = options->observations;
+}
+
+static struct service_user new_owner;
+
+/* Of what root left when it was one process; files with a second name may be anybody's. */
+static int give_away(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)kind, (void)place;
+    return status->st_uid == new_owner.uid || (!S_ISDIR(status->st_mode) && status->st_nlink > 1)
+               ? 0
+               : lchown(path, new_owner.uid, new_owner.gid);
+}
+
+int serve_make_folders(const struct serve_options *options)
+{
+    char error[512];
+    const char *folders[FOLDERS];
+    const char *name = strcmp(options->user, "auto") == 0 ? SERVE_USER : options->user;
+    struct stat status;
+    if (!service_user_find(&new_owner, name, error, sizeof error)) {
+        complain(error);
+        return EXIT_USAGE;
+    }
+    folders_of(options, folders);
+    for (size_t i = 0; i < FOLDERS; i++) {
+        bool good = folders[i][0] == '\0' || mkdir(folders[i], 0700) == 0 || errno == EEXIST;
+        if (good && folders[i][0] != '\0')
+            good = lstat(folders[i], &status) == 0 &&
+                   (status.st_uid == new_owner.uid || /* the folder itself last */
+                    nftw(folders[i], give_away, 16, FTW_PHYS | FTW_DEPTH | FTW_MOUNT) == 0);
+        if (!good) {
+            snprintf(error, sizeof error, "%s: %s", folders[i], strerror(errno));
+            complain(error);
+            return EXIT_IO;
+        }
+    }
+    return 0;
+}
+
 /* Of user = auto: why there is no such user for us, or NULL. */
 static const char *no_user(const struct serve_options *options)
 {
-    const char *const folders[] = {options->state, options->recordings, options->queue,
-                                   options->observations};
+    const char *folders[FOLDERS];
     const struct passwd *user = getpwnam(SERVE_USER);
     struct stat status;
     if (user == NULL)
         return "there is no user " SERVE_USER;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    folders_of(options, folders);
+    for (size_t i = 0; i < FOLDERS; i++) {
         if (folders[i][0] != '\0' &&
             (stat(folders[i], &status) != 0 || status.st_uid != user->pw_uid))
             return "state, recordings, observations and queue do not belong to the "

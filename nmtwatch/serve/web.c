@@ -507,6 +507,13 @@ static bool read_secrets(struct web *web, const struct serve_options *options, c
             (web->key = read_pem(options->tls_key, true, error, error_size)) != NULL);
 }
 
+static void free_secrets(struct web *web)
+{
+    users_free(web->users);
+    free(web->cert);
+    free(web->key);
+}
+
 static void no_log(void *context, const char *format, va_list arguments)
 {
     (void)context, (void)format, (void)arguments;
@@ -558,6 +565,20 @@ static bool start_daemon(struct web *web, const struct sockaddr_storage *address
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX_BYTES,
         MHD_OPTION_ARRAY, web->cert != NULL ? tls : none, MHD_OPTION_END);
     return web->daemon != NULL;
+}
+
+bool web_check(const struct serve_options *options, char *error, size_t error_size)
+{
+    struct sockaddr_storage address;
+    struct web *web = calloc(1, sizeof *web);
+    bool good = web != NULL && serve_listen_parse(options->listen, &address, error, error_size) &&
+                read_secrets(web, options, error, error_size);
+    if (web == NULL)
+        snprintf(error, error_size, "out of memory");
+    else
+        free_secrets(web);
+    free(web);
+    return good;
 }
 
 struct web *web_start(const struct serve_options *options, struct board *board, char *error,
@@ -629,8 +650,6 @@ void web_stop(struct web *web)
         pthread_mutex_destroy(&web->cache[i].lock);
     }
     callers_destroy(web->callers);
-    users_free(web->users);
-    free(web->cert);
-    free(web->key);
+    free_secrets(web);
     free(web);
 }

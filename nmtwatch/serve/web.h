@@ -29,6 +29,8 @@ struct web;
 /* options are needed during the call only. NULL with one sentence in error. */
 struct web *web_start(const struct serve_options *options, struct board *board, char *error,
                       size_t error_size);
+/* What web_start reads before it listens: the address, passwords, certificate and key. False with one sentence. */
+bool web_check(const struct serve_options *options, char *error, size_t error_size);
 /* The port it listens on (listen = ...:0 lets the kernel choose). */
 int web_port(const struct web *web);
 /* Answers so far by the first digit of their status. */

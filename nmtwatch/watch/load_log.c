@@ -1,5 +1,6 @@
 #include "nmtwatch/watch/load_log.h"
 
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
@@ -56,14 +57,34 @@ enum load_log_origin load_log_origin(struct span file)
 
 /* Switching off a log that is off already opens it once more and so rotates what is there: up to
  * HotSpot's default of five archived files. */
-static void remove_files(const struct target *target, const char *path)
+static void remove_files(const struct target *target, int folder_fd, const char *path)
 {
-    char rotated[296];
-    rooted_unlink(target, path);
-    for (int i = 0; i < 5; i++) {
-        snprintf(rotated, sizeof rotated, "%s.%d", path, i);
-        rooted_unlink(target, rotated);
+    struct as_target self;
+    struct stat status;
+    char name[296];
+    if (folder_fd < 0 || !as_target_begin(&self, target->uid, target->gid))
+        return;
+    for (int i = -1; i < 5; i++) {
+        int length = snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);
+        if (i >= 0)
+            snprintf(name + length, sizeof name - (size_t)length, ".%d", i);
+        if (fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode) && status.st_uid == target->uid)
+            unlinkat(folder_fd, name, 0);
     }
+    as_target_end(&self);
+}
+
+/* The folder of a path below the target's root, found with its rights where they can be had. */
+static int open_folder(const struct target *target, const char *path)
+{
+    struct as_target self;
+    char folder[288];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    as_target_begin(&self, target->uid, target->gid);
+    int fd = rooted_folder(target->root, folder[0] != '\0' ? folder : "/", O_PATH);
+    as_target_end(&self);
+    return fd;
 }
 
 /* Its /tmp may be a link: it is the target's, not the one under its root, that is looked into. */
@@ -78,8 +99,12 @@ void load_log_remove_leftover(const struct target *target, const char *file)
     char path[288];
     if (privileged_apart())
         privileged_do(PRIVILEGED_LOAD_LOG_REMOVE, target, file);
-    else if (path_there(target, file, path, sizeof path))
-        remove_files(target, path);
+    else if (path_there(target, file, path, sizeof path)) {
+        int folder_fd = open_folder(target, path);
+        remove_files(target, folder_fd, path);
+        if (folder_fd >= 0)
+            close(folder_fd);
+    }
 }
 
 /* Until the JVM has said yes: one that is stopped now goes on one day, with the log still on. */
@@ -114,10 +139,9 @@ static void guard(const struct load_log *load_log, const struct target *target, 
     do {
         ready = poll(&waiting, 1, LOAD_LOG_GUARD_S * 1000);
     } while (ready < 0 && errno == EINTR);
-    if (ready > 0 && read(pipe_fd, &byte, 1) == 1 && byte == ALL_IS_WELL)
-        return;
-    switch_off(load_log, target);
-    remove_files(target, load_log->path);
+    if (ready <= 0 || read(pipe_fd, &byte, 1) != 1 || byte != ALL_IS_WELL)
+        switch_off(load_log, target);
+    remove_files(target, load_log->folder_fd, load_log->path);
 }
 
 static int start_guard(struct load_log *load_log, const struct target *target)
@@ -129,10 +153,14 @@ static int start_guard(struct load_log *load_log, const struct target *target)
     }
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
+    load_log->folder_fd = open_folder(target, load_log->path);
     pid_t pid = fork();
     if (pid < 0) {
         close(ends[0]);
         close(ends[1]);
+        if (load_log->folder_fd >= 0)
+            close(load_log->folder_fd);
+        load_log->folder_fd = -1;
         return -1;
     }
     if (pid == 0) {
@@ -143,7 +171,10 @@ static int start_guard(struct load_log *load_log, const struct target *target)
         signal(SIGTERM, SIG_DFL);
         signal(SIGINT, SIG_IGN);
         int fd = dup2(ends[0], 0);
-        close_range(1, ~0U, 0);
+        if (load_log->folder_fd >= 0)
+            load_log->folder_fd = dup2(load_log->folder_fd, 3);
+        close_range(1, 2, 0);
+        close_range(load_log->folder_fd >= 0 ? 4 : 3, ~0U, 0);
         open("/dev/null", O_WRONLY);
         open("/dev/null", O_WRONLY);
         guard(load_log, target, fd);
@@ -177,7 +208,7 @@ bool load_log_name_is_for(const struct target *target, const char *file)
 /* The same for a caller that asks a helper: it guards a log that another process reads. */
 static bool load_log_of(struct load_log *load_log, const struct target *target, const char *file)
 {
-    *load_log = (struct load_log){.fd = -1, .guard_pipe = -1, .target = *target};
+    *load_log = (struct load_log){.fd = -1, .folder_fd = -1, .guard_pipe = -1, .target = *target};
     snprintf(load_log->file, sizeof load_log->file, "%s", file);
     if (load_log_name_is_for(target, file) &&
         path_there(target, file, load_log->path, sizeof load_log->path))
@@ -191,6 +222,8 @@ int load_log_guard(const struct target *target, const char *file, pid_t *guard_p
     struct load_log load_log;
     if (!load_log_of(&load_log, target, file) || start_guard(&load_log, target) != 0)
         return -1;
+    if (load_log.folder_fd >= 0)
+        close(load_log.folder_fd); /* the guard has it */
     *guard_pid = load_log.guard_pid;
     return load_log.guard_pipe;
 }
@@ -206,7 +239,7 @@ bool load_log_open(struct load_log *load_log, const struct target *target, const
 int load_log_prepare(struct load_log *load_log, const struct target *target)
 {
     memset(load_log, 0, sizeof *load_log);
-    load_log->fd = load_log->guard_pipe = -1;
+    load_log->fd = load_log->folder_fd = load_log->guard_pipe = -1;
     unsigned random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return -1;
@@ -300,8 +333,13 @@ void load_log_closed(struct load_log *load_log, bool off)
     if (load_log->guard_pipe >= 0 && off) {
         ssize_t ignored = write(load_log->guard_pipe, &ALL_IS_WELL, 1);
         (void)ignored;
-        load_log_remove_leftover(&load_log->target, load_log->file);
+        if (load_log->folder_fd >= 0)
+            remove_files(&load_log->target, load_log->folder_fd, load_log->path);
+        else
+            load_log_remove_leftover(&load_log->target, load_log->file);
     }
+    if (load_log->folder_fd >= 0)
+        close(load_log->folder_fd);
     if (load_log->guard_pipe >= 0) {
         close(load_log->guard_pipe);
         if (off) /* a late one may be at work on what is done by now */
@@ -309,5 +347,5 @@ void load_log_closed(struct load_log *load_log, bool off)
     }
     free(load_log->carry);
     memset(load_log, 0, sizeof *load_log);
-    load_log->fd = load_log->guard_pipe = -1;
+    load_log->fd = load_log->folder_fd = load_log->guard_pipe = -1;
 }

@@ -28,7 +28,8 @@ struct load_log {
     char file[96];  /* as the target sees it */
     char path[288]; /* below the target's root, its /tmp without links */
     struct target target;
-    int fd;         /* -1: not open */
+    int fd; /* -1: not open */
+    int folder_fd; /* where the log is: the way by /proc/PID/root ends with the JVM; -1: a helper's guard has it */
     int guard_pipe; /* a byte, then closing it: the guard has nothing to do */
     pid_t guard_pid;
     char *carry; /* an incomplete last line */
@@ -46,7 +47,8 @@ int load_log_opened(struct load_log *load_log);
 /* Feeds what was written since to the census; at most LOAD_LOG_READ_MAX bytes a call. Returns
  * the bytes read, 0 when there is nothing new, -1 with errno. */
 int64_t load_log_read(struct load_log *load_log, struct census *census);
-/* The log is off (or the target gone): removes the file, lets the guard go. off false: it could not
+/* The log is off (or the target gone): removes the file, lets the guard go (which removes it, too, for a process that
+ * may not). off false: it could not
  * be switched off, and the guard is left to try it. */
 void load_log_closed(struct load_log *load_log, bool off);
 

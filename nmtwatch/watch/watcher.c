@@ -754,7 +754,7 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->methods_source = METHODS_SOURCE_COUNT;
     watcher->arenas = -1;
     watcher->load_log_idle_since_ms = -1;
-    watcher->load_log.fd = watcher->load_log.guard_pipe = -1;
+    watcher->load_log.fd = watcher->load_log.folder_fd = watcher->load_log.guard_pipe = -1;
     watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
     pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
     struct attach_limits limits = {.timeout_ms = options->timeout_ms, .replies = options->replies};

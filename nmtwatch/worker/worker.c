@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define KNOWN_MAX      10000 /* JVMs: as many as max_targets may say */
-#define CONNECTS_MAX   64    /* attaching at once, each with a guard where there is no socket yet */
-#define GUARDS_MAX     128   /* class-load logs at once */
+#define CONNECTS_MAX   32    /* attaching at once, each with a guard where there is no socket yet */
+#define GUARDS_MAX     64    /* class-load logs at once */
 #define OBSERVERS_MAX  4     /* observations at once, each a process */
 #define CONNECT_MAX_MS 60000
 #define TURN_REQUESTS  64    /* then those who attach have their turn */

@@ -157,7 +157,7 @@ jq -c --arg architecture $architecture '. + {platform: {architecture: $architect
 
 stage=$work/stage
 # A variable of the command line that has called us, CROSS for one, is in the environment as well.
-env -u MAKEFLAGS -u MAKELEVEL make -s BUILD="$build" DESTDIR="$PWD/$stage" PREFIX=/usr UNITDIR=/lib/systemd/system install >/dev/null
+env -u MAKEFLAGS -u MAKELEVEL make -s BUILD="$build" DESTDIR="$PWD/$stage" PREFIX=/usr UNITDIR=/usr/lib/systemd/system install >/dev/null
 install -m 755 "$work/nmtwatch" "$stage/usr/bin/nmtwatch"
 install -m 644 "$work/libnmtagent.so" "$stage/usr/lib/nmtwatch/libnmtagent.so"
 install -m 644 "$out/$name.cdx.json" "$stage/usr/share/doc/nmtwatch/nmtwatch.cdx.json"

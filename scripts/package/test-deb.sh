@@ -101,6 +101,7 @@ step "it finds its agent" sh -c "! chroot '$root' nmtwatch profile 1 start 2>&1 
 step "the daemon was not enabled" sh -c "! find '$root/etc/systemd' -name 'nmtwatch*' | grep ."
 if command -v systemd-analyze >/dev/null; then
     # There is no systemd inside.
+    # /lib is a link there.
     sed "s|/usr/bin/nmtwatch|$root&|" "$root/lib/systemd/system/nmtwatch.service" \
         >"$scratch/nmtwatch.service"
     step "the unit is understood" systemd-analyze verify --man=no "$scratch/nmtwatch.service"

@@ -29,6 +29,18 @@ silent "files can be read by all" find "$root" -type f -not -perm -444
 is "what runs says which version it is" "$("$under/bin/nmtwatch" version)" "nmtwatch $(<VERSION)"
 contains "the unit starts what was installed" "$(grep ^ExecStart= "$under/lib/systemd/system/nmtwatch.service")" \
     "/opt/nmt/bin/nmtwatch serve --config /opt/nmt/etc/nmtwatch/serve.ini"
+# What serve may start at once: TasksMax of the unit has its bounds in words.
+bound() { # NAME FILE
+    sed -nE "s/^#define $1 +([0-9]+).*/\1/p" "nmtwatch/$2"
+}
+worker=$((1 + 2 * $(bound CONNECTS_MAX worker/worker.c) + 3 * $(bound GUARDS_MAX worker/worker.c) +
+    $(bound OBSERVERS_MAX worker/worker.c)))
+tasks=$((2 + $(bound THREADS serve/web.c) + 8 * worker + $(bound RECEIVERS_MAX alert/receiver.h) +
+    17 * $(bound NOTIFY_RUNNING_MAX alert/notify.h)))
+allowed=$(sed -n 's/^TasksMax=//p' packaging/nmtwatch.service)
+check "the unit's TasksMax ($allowed) is that of what serve starts ($tasks)" test "$allowed" -ge "$tasks" -a \
+    "$allowed" -lt $((tasks * 5 / 4))
+is "a wrong configuration is not started again" "$(sed -n 's/^RestartPreventExitStatus=//p' packaging/nmtwatch.service)" 64
 if [ -e "$under/lib/nmtwatch/libnmtagent.so" ]; then
     spawn sleep 60
     "$under/bin/nmtwatch" profile "$SPAWNED" start >"$SCRATCH/profile" 2>&1

@@ -73,7 +73,7 @@ END
             "$SCRATCH/$(basename "$file").json" >"$SCRATCH/$(basename "$file").ini"
         check "and its configuration is one" "$nmtwatch" rules --config "$SCRATCH/$(basename "$file").ini"
         is "and mounts only what it has" "$(jq -r '.[] | select(.spec.template) | .spec.template.spec |
-            ([.containers[].volumeMounts[]?.name] - [.volumes[].name])[]' \
+            ([(.containers + (.initContainers // []))[].volumeMounts[]?.name] - [.volumes[].name])[]' \
             "$SCRATCH/$(basename "$file").json")" ""
     done
     is "the DaemonSet sees the processes of the node" \
@@ -84,6 +84,9 @@ END
             "$SCRATCH/daemonset.yaml.json" | sort | xargs)" \
         "$(sed -n 's/^CapabilityBoundingSet=//p' packaging/nmtwatch.service | sed 's/CAP_//g' |
             tr ' ' '\n' | sort | xargs)"
+    is "an init container makes its folders" \
+        "$(jq -c '.[] | select(.kind == "DaemonSet").spec.template.spec.initContainers[0] |
+            [.args[-1], .securityContext.capabilities.add[]]' "$SCRATCH/daemonset.yaml.json")" '["--make-folders","CHOWN"]'
     is "the sidecar those of its pod" \
         "$(jq '.[] | select(.kind == "Deployment").spec.template.spec.shareProcessNamespace' \
             "$SCRATCH/sidecar.yaml.json")" true

@@ -57,6 +57,32 @@ else
     skip "same pid, another JVM" "refused: choosing a pid needs root"
 fi
 
+# In mounts of its own, as in a container: the way to its /tmp ends with it, another process keeps the mounts.
+if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs none /mnt 2>/dev/null; then
+    tapped() { compgen -G "/proc/$HOLDER/root/tmp/nmtwatch-tap-*" >/dev/null; }
+    lefts=""
+    taps=0
+    for i in {1..3}; do
+        # shellcheck disable=SC2016 # for the other shell
+        spawn unshare -m bash -c 'mount -t tmpfs -o mode=1777 none /tmp && mount -t tmpfs none /var/tmp && cd / || exit
+            "$0" --for 60 --rate 200 >/var/tmp/out & echo $! >/var/tmp/pid; sleep 60 & wait' "$(realpath "$FAKE_JVM")"
+        HOLDER=$SPAWNED
+        wait_for 10 grep -q '^ready' "/proc/$HOLDER/root/var/tmp/out"
+        FAKE=$(<"/proc/$HOLDER/root/var/tmp/pid")
+        watch "tapped$i" 40s
+        wait_for 30 tapped && taps=$((taps + 1))
+        kill -9 "$FAKE"
+        wait "$WATCH"
+        wait_for 3 eval '! tapped'
+        lefts+=$(cd "/proc/$HOLDER/root/tmp" && ls -d nmtwatch-tap-* 2>/dev/null)
+        kill "$HOLDER"
+    done
+    is "ended while tapped, in mounts of its own: each was tapped" "$taps" 3
+    is "... and none leaves a class-load log" "$lefts" ""
+else
+    skip "ended while tapped, in mounts of its own" "refused: mounting needs root"
+fi
+
 fake stopped-fake
 watch stopped 9s
 # A SIGQUIT that is under way when it is stopped would be a thread dump.

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach.h"
 #include "tests/sim/spawn.h"
 #include "tests/unit/skip.h"
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 
@@ -317,6 +319,49 @@ static void other_users_jvm(void **state)
     }
 }
 
+/* Root of a container without it: the mode 0600 of the socket keeps it out. */
+static void without_dac_override(void **state)
+{
+    (void)state;
+    if (geteuid() != 0 || !as_target_possible(OTHER_UID, OTHER_UID))
+        skip_because("refused: needs root");
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct all[2], fewer[2];
+    assert_int_equal(syscall(SYS_capget, &header, all), 0);
+    memcpy(fewer, all, sizeof all);
+    fewer[0].effective &= ~CAP_TO_MASK(CAP_DAC_OVERRIDE);
+    struct fake fake =
+        fake_start_as(OTHER_UID, (const char *const[]){"--jdk", "17", "--socket", "now", NULL});
+    struct target target = open_target(&fake);
+    struct attach *attach = attach_create(&target, NULL);
+    assert_int_equal(syscall(SYS_capset, &header, fewer), 0);
+    expect_version(attach, "JDK 17");
+    expect_version(attach, "JDK 17");
+    fewer[0].effective &= ~CAP_TO_MASK(CAP_SETUID);
+    assert_int_equal(syscall(SYS_capset, &header, fewer), 0);
+    expect_failure(&fake, "VM.version", FAILURE_PERMISSION, "(CAP_SETUID is missing)");
+    assert_int_equal(syscall(SYS_capset, &header, all), 0);
+    attach_destroy(attach);
+    assert_false(fake_end(&fake));
+}
+
+static void failures_keep_their_distance(void **state)
+{
+    (void)state;
+    struct fake fake = fake_start("--socket", "stale");
+    struct target target = open_target(&fake);
+    struct attach *attach = attach_create(&target, NULL);
+    int64_t began_ms = now_ms();
+    for (int i = 0; i < 6; i++) {
+        struct span reply;
+        struct failure failure;
+        assert_int_equal(attach_run(attach, "VM.version", &reply, &failure), FAILURE_STALE_SOCKET);
+    }
+    assert_true(now_ms() - began_ms >= 500);
+    attach_destroy(attach);
+    fake_end(&fake);
+}
+
 static void killed_in_the_middle(void **state)
 {
     (void)state;
@@ -440,6 +485,8 @@ int main(void)
         cmocka_unit_test(foreign_socket_is_not_touched),
         cmocka_unit_test(foreign_trigger_means_no_signal),
         cmocka_unit_test(other_users_jvm),
+        cmocka_unit_test(without_dac_override),
+        cmocka_unit_test(failures_keep_their_distance),
         cmocka_unit_test(killed_in_the_middle),
         cmocka_unit_test(recycled_pid),
         cmocka_unit_test(too_large_replies),

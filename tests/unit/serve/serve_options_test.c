@@ -32,7 +32,7 @@ static const char *file_of(const char *text, mode_t mode)
 static bool load(const char *text, struct serve_options *options, char *error, size_t size)
 {
     serve_options_default(options);
-    bool good = config_load_serve(file_of(text, 0600), options, error, size);
+    bool good = config_load_serve(file_of(text, 0600), options, NULL, error, size);
     unlink(path);
     return good;
 }
