@@ -26,7 +26,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 
 # What is of the processor has a folder or a file for each: agent/*/$(MACHINE), nmtwatch/machine, analyzers/heap.
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 ifeq ($(wildcard agent/hotspot/$(MACHINE)/*.c),)
 $(error nmtwatch is for x86_64 and aarch64: $(CC) compiles for $(MACHINE))
 endif
@@ -127,7 +127,7 @@ JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_H
 # Not with a sanitizer: its run-time library would have to be in the JVM first.
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 # What each sample runs of the walker stands in one section, which agent/sampling/sampler.c fetches into the caches at once.
-OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
+OBJCOPY := $(shell $(CC) -print-prog-name=objcopy 2>/dev/null)
 SIGNAL_TEXT := hotspot/walk hotspot/topmost hotspot/return_address hotspot/scopes hotspot/code_cache hotspot/frame_cache hotspot/safepoints \
                hotspot/$(MACHINE)/loads hotspot/$(MACHINE)/code stack/engine_signal methods/method_reading
 # The families of class names are those of a watch: the one thing the agent takes from there.
@@ -143,7 +143,7 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
+.PHONY: all setup demo check test test-fresh jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -296,7 +296,11 @@ test-deb: deb
 	@scripts/package/test-deb.sh $(BUILD)
 	@scripts/package/test-systemd.sh $(BUILD)
 test-%: setup
+	@$(if $(filter system,$*),scripts/test/jdks.sh second)
 	@scripts/test/test.sh $*
+# README's commands in bare roots of Debian 12 and 13; forty minutes, as root.
+test-fresh:
+	@scripts/test/fresh.sh
 
 # Debian's arm64 packages and JDKs in a folder outside this tree, for CROSS=aarch64-linux-gnu-; the tests of
 # arm64 by an emulator.

@@ -12,6 +12,15 @@ esac
 
 # --- JDKs -----------------------------------------------------------------------------------------
 
+# Where `make test` puts the JDKs that it fetches. Root's are where other users may run them, too: /root is closed to them.
+jdks_fetched() {
+    if [ -n "${NMTWATCH_JDKS-}" ] || [ "$(id -u)" != 0 ]; then
+        echo "${NMTWATCH_JDKS:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/jdks}-native"
+    else
+        echo /var/cache/nmtwatch/jdks-native
+    fi
+}
+
 # The home of a JDK with compiler: by major version or path; of this machine, or one that `make test`
 # fetched (scripts/test/jdks.sh). False when there is none.
 jdk_home() { # VERSION|PATH
@@ -19,7 +28,7 @@ jdk_home() { # VERSION|PATH
     case $1 in
     /*) [ -x "$1/bin/javac" ] && echo "$1" ;;
     *)
-        for home in /usr/lib/jvm/* "${NMTWATCH_JDKS:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/jdks}-native"/root/usr/lib/jvm/*; do
+        for home in /usr/lib/jvm/* "$(jdks_fetched)"/root/usr/lib/jvm/*; do
             [ -x "$home/bin/javac" ] && [ ! -L "$home" ] &&
                 grep -q "^JAVA_VERSION=\"$1[.\"]" "$home/release" 2>/dev/null &&
                 echo "$home" && return

@@ -1,5 +1,5 @@
 #!/bin/bash
-# setup: installs what Debian 12 lacks for building, the demo and the tests. Silent and quick when
+# setup: installs what Debian 12, 13 or an Ubuntu lacks for building, the demo and the tests. Silent and quick when
 # nothing is missing; without root it says the one command that helps.
 #
 # usage: setup.sh [build|demo|test]    each level holds the one before it; scripts/packages.tsv
@@ -50,7 +50,7 @@ check() {
     while IFS=$'\t' read -r command where; do
         [ -z "${promised[$command]-}${base[$command]-}" ] || continue
         case ${own[$command]-}$where in
-        1scripts/bench/* | 1scripts/package/* | 1scripts/test/jdks.sh:* | 1scripts/test/lint.sh:* | 1scripts/setup.sh:*) continue ;;
+        1scripts/bench/* | 1scripts/package/* | 1scripts/test/jdks.sh:* | 1scripts/test/fresh.sh:* | 1scripts/test/lint.sh:* | 1scripts/setup.sh:*) continue ;;
         esac
         echo "setup: $where calls $command, which no row of $table promises"
         wrong=1
@@ -72,17 +72,46 @@ test) levels=(build demo test) ;;
     ;;
 esac
 
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup: this is no Debian; needed are the equivalents of: $(for one in "${levels[@]}"; do rows "$one"; done | paste -sd ' ')" >&2
+    exit 0
+fi
+
+root=()
+[ "$(id -u)" = 0 ] || ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null || root=(sudo -n)
+may_install() {
+    [ "$(id -u)" = 0 ] || [ ${#root[@]} != 0 ]
+}
+export DEBIAN_FRONTEND=noninteractive
+updated=false
+update() {
+    if ! $updated && may_install; then "${root[@]}" apt-get -qq update >"$log" 2>&1 || true; fi
+    updated=true
+}
+exists() { # PACKAGE, in the lists apt has now
+    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
+}
+# Of A|B what is installed, else the first that exists here, else the first.
+choose() { # A|B..., into $chosen
+    local condition
+    for condition in is_installed exists exists; do
+        for chosen in ${1//|/ }; do
+            ! $condition "$chosen" || return 0
+        done
+        [ $condition = is_installed ] || update
+    done
+    chosen=${1%%|*}
+}
+
 required=()
 for one in "${levels[@]}"; do
     while read -r package; do
-        for alternative in ${package//|/ }; do
-            ! is_installed "$alternative" || break
-        done
-        required+=("$alternative")
+        # Any JDK serves the demo.
+        [[ $level != demo || $package != *-jdk-* ]] || ! scripts/workloads.sh jdk >/dev/null 2>&1 || continue
+        choose "$package"
+        required+=("$chosen")
     done < <(rows "$one")
 done
-# Any JDK serves the demo; Debian's is installed when there is none.
-[ "$level" != demo ] || scripts/workloads.sh jdk >/dev/null 2>&1 || required+=(openjdk-17-jdk-headless)
 
 missing_of() { # PACKAGE...: those that are not installed, one a line
     dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
@@ -95,11 +124,12 @@ missing_of() { # PACKAGE...: those that are not installed, one a line
 }
 
 # Packages that would start a server are unpacked, not installed.
-unpack() { # PACKAGE PROGRAM...
-    local dir=build/tools package=$1
+unpack() { # A|B, those of which the archive has, PROGRAM...
+    local dir=build/tools package=$1 one exist=()
+    for one in ${package//|/ }; do ! exists "$one" || exist+=("$one"); done
     mkdir -p "$dir/usr/bin"
-    (cd "$dir" && rm -rf unpacked && mkdir unpacked && cd unpacked &&
-        apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb . &&
+    (cd "$dir" && rm -rf unpacked && mkdir unpacked && cd unpacked && apt-get -qq download "${exist[@]}" &&
+        for one in *.deb; do dpkg-deb -x "$one" . || exit; done &&
         (cd usr/bin && cp "${@:2}" ../../../usr/bin/) &&
         if [ -d usr/share/prometheus ]; then
             mkdir -p ../usr/share && cp -r usr/share/prometheus ../usr/share/
@@ -114,7 +144,7 @@ templates=/usr/share/prometheus/alertmanager/default.tmpl # Alertmanager does no
 unpack_tools() {
     [ "$level" = test ] || return 0
     if ! has_program promtool || ! has_program prometheus; then
-        unpack prometheus promtool prometheus
+        unpack 'prometheus|promtool' promtool prometheus
     fi
     if ! has_program prometheus-alertmanager || ! has_program amtool ||
         { [ ! -e "$templates" ] && [ ! -e "build/tools$templates" ]; }; then
@@ -122,51 +152,33 @@ unpack_tools() {
     fi
 }
 
-if ! command -v dpkg-query >/dev/null; then
-    echo "setup: this is no Debian; needed are the equivalents of: ${required[*]}" >&2
-    exit 0
-fi
-
 mapfile -t need < <(missing_of "${required[@]}")
 if [ ${#need[@]} = 0 ]; then
     unpack_tools
     exit 0
 fi
 
-root=()
-if [ "$(id -u)" != 0 ]; then
-    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-        root=(sudo -n)
-    else
-        echo "setup: missing packages; run: sudo apt-get install --no-install-recommends" \
-            "${need[*]}" >&2
-        exit 1
-    fi
+if ! may_install; then
+    echo "setup: missing packages; run: sudo apt-get install --no-install-recommends ${need[*]}" >&2
+    exit 1
 fi
 
-export DEBIAN_FRONTEND=noninteractive
-updated=false
-update() {
-    $updated || "${root[@]}" apt-get -qq update >>"$log" 2>&1 || true
-    updated=true
-}
-exists() { # PACKAGE, in the lists apt has now
-    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
-}
 install() {
     "${root[@]}" apt-get -qq install -y --no-install-recommends --no-upgrade "$@" >>"$log" 2>&1
 }
 
-: >"$log"
-found=()
+$updated || : >"$log"
+found=() unknown=()
 for package in "${need[@]}"; do
     exists "$package" || update
     if exists "$package"; then
         found+=("$package")
     else
-        echo "setup: $package is not available here; what needs it will fail" >&2
+        unknown+=("$package")
     fi
 done
+[ ${#unknown[@]} = 0 ] ||
+    echo "setup: $(. /etc/os-release && echo "$PRETTY_NAME") has no ${unknown[*]}: what needs them will fail" >&2
 if [ ${#found[@]} != 0 ]; then
     echo "setup: installing ${found[*]}"
     if ! install "${found[@]}"; then

@@ -8,7 +8,7 @@
 #   workloads.sh run KIND ARGS...   becomes a JVM running it (same pid)
 #
 # KIND: one of `kinds`, or gap-meter, javac, jruby, clojure (see below).
-# JDK=17|25|/path   which JDK; default: 17, else the newest one of /usr/lib/jvm
+# JDK=17|25|/path   which JDK; default: 17, else one of 11 to 27
 # JVM_FLAGS="..."   more flags for the JVM; NMT=off|detail in place of summary
 
 set -u
@@ -27,7 +27,7 @@ find_jdk() {
         jdk_home "$JDK"
         return
     fi
-    for version in 17 25 24 23 22 21 20 19 18; do
+    for version in 17 25 24 23 22 21 20 19 18 26 27 16 15 14 13 12 11; do
         jdk_home $version && return
     done
     if [ -n "${JAVA_HOME-}" ]; then
@@ -76,7 +76,7 @@ have_jars() { # JAR...
 compile() { # CLASSPATH SOURCE...
     local path=$1
     shift
-    "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -proc:none -nowarn -XDignore.symbol.file \
+    "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release "$level" -proc:none -nowarn -XDignore.symbol.file \
         -cp "$path" -d $out/classes "$@"
 }
 
@@ -90,6 +90,8 @@ build() {
         return
     fi
     home=$(find_jdk) || die "no JDK found (JDK=${JDK-}): install openjdk-17-jdk-headless"
+    level=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$home/release")
+    [ "$level" -lt 17 ] || level=17
     rm -rf $out/classes
     mkdir -p $out/classes
     : >$out/kinds.new
@@ -98,15 +100,22 @@ build() {
         last=$source
     done < <(sources)
     # sun.reflect is in jdk.unsupported, which --release does not show
-    "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -source 17 -target 17 -proc:none -nowarn -XDignore.symbol.file \
-        -d $out/classes "${plain[@]}" 2>$out/javac.log || die "does not compile: $(cat $out/javac.log)"
+    local compiler=("$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -source "$level" -target "$level" -proc:none -nowarn
+        -XDignore.symbol.file -sourcepath tests -d "$out/classes")
+    "${compiler[@]}" "${plain[@]}" 2>$out/javac.log ||
+        if [ "$level" = 17 ]; then
+            die "does not compile: $(cat $out/javac.log)"
+        else # what an older JDK does not have is left out
+            for source in "${plain[@]}"; do "${compiler[@]}" "$source" 2>>$out/javac.log || true; done
+            [ -e $out/classes/workloads/Workload.class ] || die "does not compile: $(cat $out/javac.log)"
+        fi
     last=
     while read -r kind source needs; do
         # shellcheck disable=SC2086
-        if [ -z "$needs" ] || [ "$source" = "$last" ] || {
+        if [ "$source" = "$last" ] || if [ -z "$needs" ]; then [ -e "$out/classes/workloads/kinds/$source.class" ]; else
             have_jars $needs &&
                 compile "$(class_path $needs)" "tests/workloads/kinds/$source.java" 2>>$out/javac.log
-        }; then
+        fi; then
             echo "$kind" >>$out/kinds.new
             last=$source
         fi

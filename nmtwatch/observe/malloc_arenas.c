@@ -17,7 +17,8 @@
 #define CHUNK_FLAGS ((uint64_t)7)
 #define CHUNK_MAX   (UINT64_C(1) << 40)
 
-/* struct malloc_state, in words: mutex and flags, from 2.27 on have_fastchunks, ten fast bins, then: */
+/* struct malloc_state, in words: mutex and flags, until 2.42 ten fast bins, from 2.27 on have_fastchunks before them,
+ * then: */
 enum {
     TOP,
     REMAINDER,
@@ -30,7 +31,7 @@ enum {
     SYSTEM_PEAK,
     ARENA_WORDS
 };
-static const int TOP_AT[] = {12, 11};
+static const int TOP_AT[] = {12, 11, 1};
 
 struct reading {
     struct malloc_arenas *out;
@@ -72,6 +73,9 @@ static uintptr_t find_main(struct reading *reading)
     const struct remote_library *libc = remote_library_named("libc.so");
     if (libc == NULL)
         libc = remote_library_named("libc-2");
+    reading->out->why =
+        libc == NULL ? "glibc is not among its libraries"
+                     : "this version of the C library keeps them in a form that is not known";
     for (int i = 0; libc != NULL && i < libc->programs; i++) {
         const Elf64_Phdr *program = &libc->program[i];
         if (program->p_type != PT_LOAD || (program->p_flags & PF_W) == 0 ||
@@ -166,6 +170,8 @@ void malloc_arenas_read(struct malloc_arenas *out)
     *out = (struct malloc_arenas){0};
     remote_forget();
     uintptr_t first = find_main(&reading), arena = first;
+    if (first != 0)
+        out->why = NULL;
     while (arena != 0 && out->count < ARENAS_MAX && read_arena(&reading, arena, words)) {
         uint64_t top = words[TOP], bytes = top != 0 ? chunk_bytes(top) : 0;
         out->count++;

@@ -555,9 +555,9 @@ bool rss_close(struct rss_watch *watch, const struct target *target, struct obse
         add_rest(watch, &after, gone, report);
         name_rows(report);
         malloc_arenas_read(&arenas);
-        report->arenas =
-            (struct observe_arenas){arenas.count,      arenas.system_bytes, arenas.free_bytes,
-                                    arenas.trim_bytes, arenas.top_bytes,    arenas.partial};
+        report->arenas = (struct observe_arenas){
+            arenas.count,      arenas.why,       arenas.system_bytes, arenas.free_bytes,
+            arenas.trim_bytes, arenas.top_bytes, arenas.partial};
         qsort(report->growth, (size_t)report->growth_count, sizeof *report->growth, by_bytes);
     }
     if (watch != NULL) {

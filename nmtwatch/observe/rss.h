@@ -72,7 +72,8 @@ const struct rss_range *jvm_range_of(const struct rss_range *ranges, int count, 
  *
  * One process at a time, that of remote_open; one thread; blocking, at most a second. */
 struct malloc_arenas {
-    int count; /* 0: not glibc's malloc, or one whose form is not known */
+    int count;       /* 0: they cannot be read */
+    const char *why; /* they cannot; NULL: they can */
     int64_t
         system_bytes; /* taken from the kernel by arenas; large blocks have mappings of their own */
     int64_t free_bytes; /* of it free */

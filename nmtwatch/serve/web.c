@@ -528,15 +528,13 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         callers_go(web->callers, (int)(intptr_t)*place - 1);
         return;
     }
-    const union MHD_ConnectionInfo *address =
+    /* One at a time: libmicrohttpd 1.0 returns both in the same place. */
+    const union MHD_ConnectionInfo *info =
         mhd()->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const union MHD_ConnectionInfo *fd =
-        mhd()->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (fd != NULL) /* 0: no place */
-        *place = (void *)(intptr_t)(callers_come(web->callers,
-                                                 address != NULL ? address->client_addr : NULL,
-                                                 fd->connect_fd) +
-                                    1);
+    const struct sockaddr *from = info != NULL ? info->client_addr : NULL;
+    info = mhd()->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != NULL) /* 0: no place */
+        *place = (void *)(intptr_t)(callers_come(web->callers, from, info->connect_fd) + 1);
 }
 
 static bool start_daemon(struct web *web, const struct sockaddr_storage *address)

@@ -131,6 +131,8 @@ static int64_t outside_nmt(const struct observe_report *report)
 static void print_arenas(const struct observe_report *report, FILE *out)
 {
     const struct observe_arenas *arenas = &report->arenas;
+    if (arenas->why != NULL)
+        fprintf(out, "\nWhat malloc keeps cannot be read: %s.\n", arenas->why);
     if (arenas->count == 0)
         return;
     fprintf(out, "\nglibc's malloc keeps %s free and resident, of %s in %s arenas%s.\n",
@@ -238,6 +240,7 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
         json_out_end(&json, ']');
         if (report->arenas.count > 0)
             arenas_json(&report->arenas, &json);
+        json_out_text_if(&json, "arenas_why", report->arenas.why != NULL ? report->arenas.why : "");
     }
     json_out_bool(&json, "switched_off", report->switched_off);
     json_out_int_if(&json, "total_bytes", report->total_bytes >= 0, report->total_bytes);

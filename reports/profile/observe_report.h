@@ -22,7 +22,8 @@ struct observe_growth {
 
 /* Free memory that glibc's malloc keeps, of the whole process, not only of the observed time. */
 struct observe_arenas {
-    int count; /* 0: not known */
+    int count;       /* 0: not known */
+    const char *why; /* not; NULL: it is known, or was not asked for */
     int64_t system_bytes, free_bytes;
     int64_t trim_bytes; /* resident; malloc_trim gives them back */
     int64_t top_bytes;  /* resident; it does not */

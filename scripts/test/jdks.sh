@@ -19,7 +19,7 @@
 set -eu
 . "$(dirname "$0")/../lib.sh"
 folder=${NMTWATCH_JDKS:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/jdks}
-native=$folder-native
+native=$(jdks_fetched)
 versions=(8 11 17 21 25 26 27)
 suite=sid
 

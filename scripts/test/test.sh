@@ -1,9 +1,10 @@
 #!/bin/bash
 # test: builds and runs the tests of this tree.
 #
-# usage: test.sh [GROUP...]     groups: compilers unit golden fuzz-seeds tsan sim schema agent e2e
+# usage: test.sh [GROUP...]     groups: compilers unit golden fuzz-seeds tsan sim schema agent e2e system
 #        test.sh check          what `make check` runs: unit, golden and sim without a sanitizer, and one
 #                               JVM of each JDK that is there, under nmtwatch and under the agent
+#        test.sh system         what depends most on the system, on HTTP, the C library and the JDK, beyond `check`
 #
 # Parsers and units run under AddressSanitizer and UBSan; the tests with real JVMs run what users
 # get. A program that could not be built is a failed test, the others still run.
@@ -68,6 +69,13 @@ if wanted e2e; then
         agent_life agent_soak agent_flags churn holders security_text bursts internal
 fi
 if wanted agent; then add_longest_first agent; fi
+if wanted system; then
+    system=(e2e/{serve,serve_two,alerting,observe,observe_all,observe_activate,triage,holders,agent_life,agent_redefine,agent_control}
+        e2e/{security_serve,tap,top} agent/{allocators,signal_symbols,no_perf} schema/rules schema/monitoring_files
+        build/hardening)
+    system=("${system[@]/#/tests/}")
+    plan+=("${system[@]/%/_test.sh}")
+fi
 if wanted schema; then plan+=(tests/schema/*_test.sh); fi
 if wanted tsan; then plan+=(tests/stress/tsan_test.sh); fi
 if wanted unit; then plan+=(tests/build/setup_test.sh tests/build/hardening_test.sh); fi

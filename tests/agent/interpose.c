@@ -4,7 +4,8 @@
  * Calls of malloc, calloc, realloc, free, mmap and munmap whose return address lies in
  * libnmtagent.so are counted; all others pass through. The counters (struct counters) lie in the
  * file that INTERPOSE_FILE names, so that a test may look at them at any time. heap_bytes is what
- * glibc says of each block (malloc_usable_size) and its 8 bytes in front.
+ * glibc says of each block (malloc_usable_size) and its 8 bytes in front. A block that glibc allocated for itself may be
+ * freed with the agent's return address (glibc 2.43's qsort ends with a jump to free): it is not counted.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -78,9 +79,28 @@ static inline int agent(const void *caller)
 
 #define AGENT agent(__builtin_return_address(0))
 
+/* The blocks that are counted: open addressing, each slot is changed by the thread that has the block. */
+#define SLOTS (1u << 16)
+#define GONE  1
+static _Atomic uintptr_t counted[SLOTS];
+
+static int replace(uintptr_t from, uintptr_t to, uintptr_t block)
+{
+    for (size_t i = 0, slot = block >> 4; i < SLOTS; i++, slot++) {
+        uintptr_t found = atomic_load(&counted[slot % SLOTS]);
+        int fits = found == from || (from == 0 && found == GONE);
+        if (fits && atomic_compare_exchange_strong(&counted[slot % SLOTS], &found, to))
+            return 1;
+        if (found == 0 && from != 0)
+            return 0;
+    }
+    return 0;
+}
+
 static void count_block(void *block, int sign)
 {
-    if (block == NULL)
+    uintptr_t number = (uintptr_t)block;
+    if (block == NULL || !(sign > 0 ? replace(0, number, number) : replace(number, GONE, number)))
         return;
     atomic_fetch_add(&counters->blocks, sign);
     atomic_fetch_add(&counters->heap_bytes, sign * (int64_t)(malloc_usable_size(block) + 8));

@@ -21,6 +21,9 @@
 #define OTHER_UID 65534
 
 static const struct attach_limits short_limits = {.timeout_ms = 400, .reply_max_bytes = 1 << 20};
+/* Where the answer comes and its time is not what is tested: a busy machine may take long. */
+static const struct attach_limits patient_limits = {.timeout_ms = 60000,
+                                                    .reply_max_bytes = 1 << 20};
 
 static int64_t now_ms(void)
 {
@@ -38,21 +41,27 @@ static struct target open_target(const struct fake *fake)
     return target;
 }
 
-/* Asks once, within the limits, and demands this kind of failure with this in its sentence. */
-static void expect_failure(const struct fake *fake, const char *commands, enum failure_kind kind,
-                           const char *words)
+/* Asks once, and demands this kind of failure, within the limits, with this in its sentence. */
+static void expect_within(const struct attach_limits *limits, const struct fake *fake,
+                          const char *commands, enum failure_kind kind, const char *words)
 {
     struct target target = open_target(fake);
-    struct attach *attach = attach_create(&target, &short_limits);
+    struct attach *attach = attach_create(&target, limits);
     struct span reply;
     struct failure failure;
     int64_t began_ms = now_ms();
     assert_int_equal(attach_run(attach, commands, &reply, &failure), kind);
-    assert_true(now_ms() - began_ms < 3 * short_limits.timeout_ms);
+    assert_true(now_ms() - began_ms < 3 * limits->timeout_ms);
     assert_int_equal(failure.kind, kind);
     assert_non_null(strstr(failure.sentence, words));
     assert_int_equal(reply.len, 0);
     attach_destroy(attach);
+}
+
+static void expect_failure(const struct fake *fake, const char *commands, enum failure_kind kind,
+                           const char *words)
+{
+    expect_within(&short_limits, fake, commands, kind, words);
 }
 
 static bool contains(struct span text, const char *words)
@@ -435,7 +444,7 @@ static void every_damage(void **state)
     for (int d = 0; d < 2; d++) {
         struct fake fake = fake_start("--jdk", "17", "--step", damages[d], "0");
         struct target target = open_target(&fake);
-        struct attach *attach = attach_create(&target, &short_limits);
+        struct attach *attach = attach_create(&target, &patient_limits);
         int kinds[FAILURE_KIND_COUNT] = {0};
         for (int i = 0; i < 1500; i++) {
             struct span reply;
@@ -462,7 +471,7 @@ static void garbage(void **state)
         char number[16];
         snprintf(number, sizeof number, "%d", seed);
         struct fake fake = fake_start("--answer", "garbage", "--seed", number);
-        expect_failure(&fake, "VM.version", FAILURE_BAD_REPLY, "result code");
+        expect_within(&patient_limits, &fake, "VM.version", FAILURE_BAD_REPLY, "result code");
         fake_end(&fake);
     }
 }
