@@ -132,6 +132,18 @@ enum failure_kind privileged_look(struct target *target, pid_t pid, struct failu
     return failure->kind;
 }
 
+void privileged_filter(const struct target *target, struct syscall_filter *filter)
+{
+    struct privileged_request request = {.kind = PRIVILEGED_FILTER,
+                                         .pid = target->pid,
+                                         .start_time_ticks = target->start_time_ticks};
+    struct privileged_answer answer;
+    if (ask(&request, &answer, NULL))
+        *filter = answer.filter;
+    else
+        syscall_filter_unknown(filter, strerror(errno));
+}
+
 bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode)
 {
     struct privileged_request request = {.kind = PRIVILEGED_EXE, .pid = pid};

@@ -9,6 +9,7 @@
  * One thread (the loop's). Errors are an errno. */
 #pragma once
 
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/jvm/target.h"
 
 #include <stdint.h>
@@ -20,6 +21,7 @@ enum privileged_kind {
     PRIVILEGED_LOOK,            /* target_open; the answer is the target */
     PRIVILEGED_EXE,             /* which program a process runs: device and inode */
     PRIVILEGED_ENVIRON,         /* the rest is about a JVM that PRIVILEGED_LOOK has shown: */
+    PRIVILEGED_FILTER,          /* its system call filter; the answer is what is known of it */
     PRIVILEGED_PERFDATA,        /* its hsperfdata file */
     PRIVILEGED_FIGURES,         /* the file in which the agent publishes its totals */
     PRIVILEGED_LOAD_LOG_BEGIN,  /* a guard for a class-load log; the answer is the pipe to it */
@@ -50,6 +52,7 @@ struct privileged_answer {
     struct failure failure;
     struct target target;   /* LOOK */
     uint64_t device, inode; /* EXE */
+    struct syscall_filter filter;
     char sentence[512];     /* CONFIG: what is wrong with it */
 };
 
@@ -58,6 +61,7 @@ void privileged_begin(int fd);
 bool privileged_apart(void);
 
 enum failure_kind privileged_look(struct target *target, pid_t pid, struct failure *failure);
+void privileged_filter(const struct target *target, struct syscall_filter *filter);
 /* False with errno. */
 bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode);
 /* A descriptor, or -1 with errno. kind: ENVIRON, PERFDATA, FIGURES; for LOAD_LOG_* text is the name of

@@ -6,6 +6,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/watch/load_log.h"
@@ -238,6 +239,9 @@ static int about_jvm(struct helper *helper, const char *text)
     switch (request->kind) {
     case PRIVILEGED_ENVIRON:
         return open_environ(target);
+    case PRIVILEGED_FILTER:
+        helper->answer.filter = *syscall_filter_of(target);
+        return -2;
     case PRIVILEGED_PERFDATA:
         if (target->perfdata[0] != '\0')
             return perfdata_file(target, &status);
