@@ -1,10 +1,10 @@
 #include "agent/mem/account.h"
+#include "agent/mem/file_pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define MAP_BEING_LISTED ((uintptr_t)1)
-#define PAGES_AT_ONCE    1024 /* mincore's answer lies on the stack */
 
 static size_t page_bytes(void)
 {
@@ -96,20 +96,12 @@ void mem_unmap(enum component component, void *block, size_t size)
     munmap(block, whole);
 }
 
-/* 0 for what was unmapped meanwhile. */
+/* 0 for what was unmapped meanwhile, and where the kernel does not say. Not by mincore: a JVM does not call that by
+ * itself, so a system call filter may end the process for it. */
 static int64_t resident_of(uintptr_t address, size_t size)
 {
-    size_t page = page_bytes();
-    unsigned char in_core[PAGES_AT_ONCE];
-    int64_t pages = 0;
-    for (size_t at = 0; at < size; at += PAGES_AT_ONCE * page) {
-        size_t piece = size - at < PAGES_AT_ONCE * page ? size - at : PAGES_AT_ONCE * page;
-        if (mincore((void *)(address + at), piece, in_core) != 0)
-            return pages * (int64_t)page;
-        for (size_t i = 0; i < piece / page; i++)
-            pages += in_core[i] & 1;
-    }
-    return pages * (int64_t)page;
+    struct file_pages pages;
+    return file_pages_look((const void *)address, size, &pages) ? pages.resident_bytes : 0;
 }
 
 void mem_maps_each(mem_map_visit_fn *visit, void *context)

@@ -142,6 +142,19 @@ static void judge_note(struct judge *judge, const char *text)
     judge_raise(judge, &finding, "", judge->now_ms);
 }
 
+/* "pid 4711 has ended: killed by signal 31 (SIGSYS), 3 ms after VM.native_memory" */
+static void judge_gone(struct judge *judge, const char *text)
+{
+    const char *how = strstr(text, ": killed by signal ");
+    struct finding finding;
+    if (how == NULL || strstr(how, EVENT_SIGSYS) == NULL)
+        return;
+    finding = finding_begin(&judge->texts, FINDING_KILLED_BY_QUESTION);
+    finding_title(&finding, "a JVM was %.200s: its system call filter (seccomp) does not allow it",
+                  how + 2);
+    judge_raise(judge, &finding, "", judge->now_ms);
+}
+
 /* --- events in, alerts out -------------------------------------------------------------------- */
 
 struct judge *judge_create(const struct target_identity *identity,
@@ -223,8 +236,10 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
     case EVENT_NOTE:
         judge_note(judge, event->text);
         break;
-    case EVENT_COST:
     case EVENT_GONE:
+        judge_gone(judge, event->text);
+        break;
+    case EVENT_COST:
     case EVENT_KIND_COUNT:
         break;
     }

@@ -74,6 +74,8 @@ void sample_merge(struct sample *into, const struct sample *later);
 
 const char *sample_field_key(enum sample_field field);
 
+#define EVENT_SIGSYS " (SIGSYS)" /* in the text of EVENT_GONE */
+
 #define EVENT_NAME_MAX   192 /* longest class or loader name kept, bytes with NUL */
 #define EVENT_FAMILY_MAX 224 /* "unknown:" + stem */
 #define EVENT_ROWS_MAX   32  /* rows in one census; the rest is in the totals */
@@ -248,7 +250,7 @@ enum event_kind {
     EVENT_METHODS,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the load log failed and why */
-    EVENT_GONE, /* the target ended or was replaced; the text says how */
+    EVENT_GONE, /* the target ended or was replaced; the text says how, EVENT_SIGSYS that its filter killed it */
     EVENT_KIND_COUNT,
 };
 

@@ -2,6 +2,7 @@
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/record/recording.h"
@@ -91,17 +92,23 @@ static bool ask_memory(struct checked *checked, struct attach *attach, int64_t *
 {
     struct span reply;
     struct failure failure;
-    const char *command = memory_reply_command(checked->target.identity.jdk_major, true);
-    if (attach_run(attach, command, &reply, &failure) != FAILURE_NONE) {
+    int jdk_major = checked->target.identity.jdk_major;
+    const char *command = memory_reply_command(jdk_major, true);
+    bool nmt = attach_run(attach, command, &reply, &failure) == FAILURE_NONE;
+    if (!nmt) {
         lacks(checked, failure.kind, failure.sentence);
-        return false;
+        command = memory_reply_command(jdk_major, false);
+        /* The rest of the question may be harmless. */
+        if (failure.kind != FAILURE_SECCOMP || command[0] == '\0' ||
+            attach_run(attach, command, &reply, &failure) != FAILURE_NONE)
+            return false;
     }
     struct memory_reading reading;
-    memory_reply_read(reply, true, &checked->sample, &reading);
+    memory_reply_read(reply, nmt, &checked->sample, &reading);
     *arenas = reading.arenas;
     char who[32];
     snprintf(who, sizeof who, "pid %d", (int)checked->target.pid);
-    if (reading.result == MEMORY_NMT_OFF) {
+    if (nmt && reading.result == MEMORY_NMT_OFF) {
         failure_set(&failure, FAILURE_NMT_OFF, who, NULL);
         lacks(checked, FAILURE_NMT_OFF, failure.sentence);
     } else if (reading.result == MEMORY_MALFORMED) {
@@ -109,7 +116,7 @@ static bool ask_memory(struct checked *checked, struct attach *attach, int64_t *
         enum failure_kind kind = gone ? FAILURE_GONE : FAILURE_BAD_REPLY;
         failure_set(&failure, kind, who, gone ? "it ended while it answered" : reading.problem);
         lacks(checked, kind, failure.sentence);
-    } else if (!reading.total_holds) {
+    } else if (nmt && !reading.total_holds) {
         lacks(checked, FAILURE_BAD_REPLY,
               "the categories of the NMT summary do not add up to its total");
     }
@@ -214,6 +221,7 @@ static int run(int argc, char **argv)
          "growth since a recording or a saved NMT summary"},
         OPTION_TIMEOUT(&timeout_ms, "5s"),
         OPTION_CONFIG(&config),
+        OPTION_UNDER_SECCOMP,
         OPTION_JSON(&json),
     };
     static const char WRONG[] = "the command line is wrong (see nmtwatch help check)";
@@ -236,6 +244,8 @@ static int run(int argc, char **argv)
         print_error("nmtwatch check: %s\n", error);
         return refuse(&checked, error, &options.thresholds, json);
     }
+    if (options.ask_under_seccomp)
+        syscall_filter_ask_anyway(true);
     sample_and_ask(&checked, checked.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
     const struct check_input input = {
         .identity = &checked.target.identity,

@@ -4,6 +4,7 @@
  */
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/perfdata.h"
@@ -324,6 +325,41 @@ static void check_attach(struct checks *checks, const struct target *target)
         add(checks, DOCTOR_MISSING, "attach", serves, failure_mend(kind), "%s", failure.sentence);
 }
 
+/* What its filter ends it for; nothing is asked. */
+static void check_filter(struct checks *checks, const struct target *target)
+{
+    static const struct {
+        const char *question, *lost;
+    } questions[] = {
+        {"", "every question"},
+        {"VM.native_memory", "NMT"},
+        {"GC.heap_dump", "heap dumps"},
+        {"load", "the agent"},
+    };
+    const char *serves = "watch, record, check, triage, profile";
+    const struct syscall_filter *filter = syscall_filter_of(target);
+    char words[200], lost[160] = "";
+    syscall_filter_words(filter, words, sizeof words);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        const char *call =
+            syscall_filter_kills(filter, target->identity.jdk_major, questions[i].question);
+        if (call == NULL)
+            continue;
+        text_add(lost, sizeof lost, "%s%s (%s)", lost[0] != '\0' ? ", " : "", questions[i].lost,
+                 call);
+        if (i == 0)
+            break;
+    }
+    if (filter->source == FILTER_NONE)
+        add(checks, DOCTOR_OK, "seccomp", serves, NULL, "it has no system call filter");
+    else if (lost[0] == '\0')
+        add(checks, DOCTOR_OK, "seccomp", serves, NULL, "its filter kills it for no question; %s",
+            words);
+    else
+        add(checks, DOCTOR_LIMITED, "seccomp", serves, failure_mend(FAILURE_SECCOMP),
+            "its filter kills it for %s: not asked; %s", lost, words);
+}
+
 static void check_nmt(struct checks *checks, const struct target *target)
 {
     const char *serves = "memory by category";
@@ -451,6 +487,7 @@ static void check_target(struct checks *checks, const struct target *target, con
 {
     check_machine(checks, target);
     check_attach(checks, target);
+    check_filter(checks, target);
     check_nmt(checks, target);
     check_perfdata(checks, target);
     check_jdk(checks, target);

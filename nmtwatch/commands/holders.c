@@ -121,6 +121,7 @@ static int run(int argc, char **argv)
 {
     struct settings settings = {0};
     const struct option_row rows[] = {
+        OPTION_UNDER_SECCOMP,
         {0, "allow-pause", NULL, NULL, &settings.allow_pause,
          "for a PID: a full GC and the writing of a heap dump may stop the application"},
         {0, "keep", NULL, NULL, &settings.keep, "for a PID: keep the dump, and say where"},

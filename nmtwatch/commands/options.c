@@ -1,5 +1,6 @@
 #include "nmtwatch/commands/options.h"
 
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "reports/text/escape.h"
@@ -380,6 +381,15 @@ const char *option_take_bytes(const char *value, void *into)
     char error[160];
     if (!units_parse_bytes(value, into, error, sizeof error))
         return "an amount such as 512K, 64M or 2G";
+    return NULL;
+}
+
+const char *option_take_under_seccomp(const char *value, void *into)
+{
+    (void)into;
+    if (strcmp(value, "skip") != 0 && strcmp(value, "ask") != 0)
+        return "'skip' or 'ask'";
+    syscall_filter_ask_anyway(value[0] == 'a');
     return NULL;
 }
 

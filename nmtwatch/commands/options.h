@@ -128,11 +128,18 @@ bool options_screen(void);
 #define OPTION_NOTIFY(into)                                                                        \
     OPTION_VALUE("notify", "CMD", text, into, "run for each alert, JSON on its standard input")
 
-option_take_fn option_take_text;        /* const char * */
-option_take_fn option_take_count;       /* int64_t, 1 .. */
-option_take_fn option_take_duration_ms; /* int64_t: "500ms", "10s", "5m", "2h" */
-option_take_fn option_take_span_ms;     /* the same, above 0 */
-option_take_fn option_take_bytes;       /* int64_t: "64M", "1G" */
+#define OPTION_UNDER_SECCOMP                                                                       \
+    OPTION_VALUE(                                                                                  \
+        "nmt-under-seccomp", "skip|ask", under_seccomp, NULL,                                      \
+        "a question that leads to a system call which the JVM's filter (seccomp) answers "         \
+        "with its end: skip it, or ask it all the same (skip)")
+
+option_take_fn option_take_under_seccomp; /* for this process */
+option_take_fn option_take_text;          /* const char * */
+option_take_fn option_take_count;         /* int64_t, 1 .. */
+option_take_fn option_take_duration_ms;   /* int64_t: "500ms", "10s", "5m", "2h" */
+option_take_fn option_take_span_ms;       /* the same, above 0 */
+option_take_fn option_take_bytes;         /* int64_t: "64M", "1G" */
 
 /* target_option: the PID operand of a verb -> an opened target, or the sentence why not.
  *

@@ -230,6 +230,7 @@ static int run(int argc, char **argv)
         {0, "look", "TIME", option_take_duration_ms, &look_ms,
          "between the two measurements of a JVM; 0: one (10s)"},
         OPTION_TIMEOUT(&timeout_ms, "5s"),
+        OPTION_UNDER_SECCOMP,
         {0, "jdk", "V", take_jdk, &input, "version of the JDK (17)"},
         {0, "gc", "NAME", take_gc, &input, "serial, parallel, g1, z, shenandoah (g1)"},
         {0, "generated", NULL, NULL, &input.generated,

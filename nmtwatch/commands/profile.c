@@ -367,6 +367,7 @@ static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct option_row rows[OWN_ROWS_MAX + START_OPTION_ROWS_MAX] = {
+        OPTION_UNDER_SECCOMP,
         {0, "for", "TIME", take_wait, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,

@@ -1,6 +1,7 @@
 /* nmtwatch triage: whose memory is it, which code makes it, what to change. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/heap/holders_run.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/process/files.h"
@@ -192,6 +193,7 @@ static int run(int argc, char **argv)
          "see from outside, where this user may, which code asks for classes and makes memory "
          "outside of NMT grow, and count jmethodIDs (auto)"},
         OPTION_TIMEOUT(&timeout_ms, "10s"),
+        OPTION_UNDER_SECCOMP,
         OPTION_CONFIG(&config),
         {0, "no-redact", NULL, NULL, &options.keep_secrets,
          "keep passwords and tokens of the command line in the texts"},
@@ -216,6 +218,8 @@ static int run(int argc, char **argv)
     if (observe != NULL &&
         !watch_option_take(&options.watch, WATCH_OPTION_observe, observe, error, sizeof error))
         return options_error(&command_triage, "--observe '%.80s': expected %s", observe, error);
+    options.watch.ask_under_seccomp |= syscall_filter_asked_anyway();
+    syscall_filter_ask_anyway(options.watch.ask_under_seccomp);
     code = target_option_open(&command_triage, argv[1], &target);
     if (code != 0)
         return code;

@@ -4,12 +4,17 @@
 #include "analyzers/parse/jcmd_reply.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +45,12 @@ struct attach {
 
     /* The question. */
     char *operation, *args[ARG_COUNT];
-    bool probing; /* the exchange in flight asks for the version first */
+    bool probing;      /* the exchange in flight asks for the version first */
+    char question[48]; /* the last one, as people know it: "VM.native_memory" */
+    int64_t asked_ms;  /* when it was sent; 0: nothing was */
+    char end[128];     /* how the JVM ended after it, once that is known */
+    bool killed;
+    struct filter_sibling family; /* the JVMs that are like this one */
     char *request;
     size_t request_len, request_capacity, sent;
 
@@ -79,6 +89,78 @@ struct attach *attach_create(const struct target *target, const struct attach_li
     return attach;
 }
 
+/* --- a JVM that ends after a question ---------------------------------------------------------- */
+
+#define AFTER_QUESTION_MS 1000
+#define END_KNOWN_MS      50 /* a process that ends is reported so a moment later */
+
+/* "VM.native_memory summary scale=KB" -> "VM.native_memory" */
+static void name_question(struct attach *attach)
+{
+    bool is_jcmd = strcmp(attach->operation, "jcmd") == 0;
+    const char *name = is_jcmd                                  ? attach->args[0]
+                       : strcmp(attach->operation, "load") == 0 ? "the load of an agent"
+                                                                : attach->operation;
+    size_t length = is_jcmd ? strcspn(name, " \n") : strlen(name);
+    span_copy(span_of(name, length), attach->question, sizeof attach->question);
+    attach->asked_ms = 0;
+}
+
+bool attach_killed(struct attach *attach, const char **words)
+{
+    int status = 0;
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC), passed_ms = now_ms - attach->asked_ms;
+    *words = attach->end;
+    if (attach->end[0] != '\0' || attach->asked_ms == 0 || passed_ms > AFTER_QUESTION_MS)
+        return attach->killed;
+    while (!proc_exit_status(attach->opening.process_fd, attach->target.pid,
+                             attach->target.start_time_ticks, &status) &&
+           clock_ms(CLOCK_MONOTONIC) - now_ms < END_KNOWN_MS)
+        poll(NULL, 0, 5);
+    int number = WTERMSIG(status);
+    if (!WIFSIGNALED(status)) {
+        snprintf(attach->end, sizeof attach->end, "it ended %" PRId64 " ms after %s", passed_ms,
+                 attach->question);
+        return false;
+    }
+    snprintf(attach->end, sizeof attach->end, "killed by signal %d%s, %" PRId64 " ms after %s",
+             number, number == SIGSYS ? EVENT_SIGSYS : "", passed_ms, attach->question);
+    if (number == SIGSYS)
+        filter_sibling_killed(&attach->family, attach->question);
+    /* Those are somebody's doing. */
+    attach->killed = number != SIGKILL && number != SIGTERM && number != SIGINT && number != SIGHUP;
+    return attach->killed;
+}
+
+/* Whether what is to be asked would end the JVM; words say why. */
+static bool would_kill(struct attach *attach, char *words, size_t size)
+{
+    char filter_words[200];
+    const char *call = NULL;
+    bool is_jcmd = strcmp(attach->operation, "jcmd") == 0;
+    const char *question = is_jcmd ? attach->args[0] : attach->operation;
+    filter_sibling_of(&attach->target, &attach->family);
+    if (syscall_filter_asked_anyway())
+        return false;
+    const struct syscall_filter *filter = syscall_filter_of(&attach->target);
+    for (const char *at = question; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        call = syscall_filter_kills(filter, attach->target.identity.jdk_major, at);
+        size_t length = strcspn(at, " \n");
+        if (call != NULL) {
+            syscall_filter_words(filter, filter_words, sizeof filter_words);
+            snprintf(words, size, "%.*s leads to %s(); %s", (int)length, at, call, filter_words);
+            return true;
+        }
+        if (filter_sibling_was_killed(&attach->family, at)) {
+            snprintf(words, size, "a JVM of the same kind was killed (SIGSYS) after %.*s",
+                     (int)length, at);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- ends of an exchange ---------------------------------------------------------------------- */
 
 static void close_connection(struct attach *attach)
@@ -103,8 +185,8 @@ static enum attach_state fail(struct attach *attach, enum failure_kind kind, con
     char who[32];
     snprintf(who, sizeof who, "pid %d", (int)attach->target.pid);
     if (kind != FAILURE_SYSTEM && !connect_process_alive(&attach->opening)) {
-        kind = FAILURE_GONE; /* whatever went wrong, that is why */
-        detail = NULL;
+        /* Whatever went wrong, that is why. */
+        kind = attach_killed(attach, &detail) ? FAILURE_KILLED : FAILURE_GONE;
     }
     failure_set(&attach->failure, kind, who, detail);
     return give_up(attach);
@@ -235,7 +317,12 @@ int attach_ask_operation(struct attach *attach, const char *operation, const cha
     int jdk_major = attach->target.identity.jdk_major;
     if (jdk_major > 0 && jdk_major <= 8 && can_become_owner(attach))
         attach->as_owner = true;
-    begin_exchange(attach);
+    name_question(attach);
+    char why[300];
+    if (would_kill(attach, why, sizeof why))
+        fail(attach, FAILURE_SECCOMP, why);
+    else
+        begin_exchange(attach);
     return 0;
 }
 
@@ -374,11 +461,18 @@ static enum attach_state step_connect(struct attach *attach)
     case CONNECT_BUSY:
         return ATTACH_BUSY;
     case CONNECT_FAILED:
+        if (attach->opening.signalled && attach->opening.failure.kind == FAILURE_GONE) {
+            attach->asked_ms = attach->opening.signalled_ms;
+            snprintf(attach->question, sizeof attach->question,
+                     "the request for its attach socket");
+            return fail(attach, FAILURE_GONE, NULL);
+        }
         attach->failure = attach->opening.failure;
         return give_up(attach);
     case CONNECT_OPEN:
         break;
     }
+    attach->asked_ms = clock_ms(CLOCK_MONOTONIC);
     attach->fd = attach->opening.fd;
     attach->opened_us = clock_us(CLOCK_MONOTONIC);
     if (attach->opening.request_sent)

@@ -14,6 +14,8 @@
  * reuse, then SIGQUIT is sent, at most once per attach_ask; the file is removed again once the
  * socket is there. A stopped process is not signalled, and a signal that was not handled yet keeps
  * its file: without it it means a thread dump. A refused connection is a stale socket: no signal.
+ * A question that the JVM's system call filter answers with its end is not asked (syscall_filter.h): every verb that
+ * asks comes through here.
  * Connecting is done in a child with the target's uid and gid when the JVM would not accept ours.
  *
  * Ownership: attach owns its buffers; the reply is valid until the next attach_ask or _destroy.
@@ -55,6 +57,10 @@ int attach_wait_ms(const struct attach *attach);
 struct span attach_reply(const struct attach *attach, int *result_code);
 /* After ATTACH_FAILED. */
 const struct failure *attach_failure(const struct attach *attach);
+/* Whether the JVM was killed within a second after the last question, by a signal that the question may be the cause of:
+ * "killed by signal 31 (SIGSYS), 3 ms after VM.native_memory". Else false, and words are what is known, or empty. For a process that has ended; waits 50 ms at
+ * most until the kernel says how. */
+bool attach_killed(struct attach *attach, const char **words);
 /* Wall time of the last exchange after the connection stood, microseconds. */
 int64_t attach_elapsed_us(const struct attach *attach);
 /* Gives the reply's memory back (a class list is megabytes). */

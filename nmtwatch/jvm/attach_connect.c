@@ -339,6 +339,7 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         return errno == ESRCH ? fail(attempt, FAILURE_GONE, NULL)
                               : fail_errno(attempt, "sending SIGQUIT", errno);
     attempt->signalled = true;
+    attempt->signalled_ms = now_ms;
     return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
 }
 

@@ -49,6 +49,7 @@ struct attach_connect {
     size_t request_len;
     bool request_sent;
     bool signalled;      /* SIGQUIT was sent, at most once until connect_begin */
+    int64_t signalled_ms;
     int tmp_fd;          /* the target's /tmp during an attempt; -1: not opened */
     bool triggered;      /* our .attach_pid file is in tmp_fd */
     pid_t guard;         /* removes it when this process is killed; 0: none */

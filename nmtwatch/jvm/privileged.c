@@ -387,6 +387,16 @@ enum failure_kind privileged_look(struct target *target, pid_t pid, struct failu
     return failure->kind;
 }
 
+void privileged_filter(const struct target *target, struct syscall_filter *filter)
+{
+    struct privileged_request request = about(PRIVILEGED_FILTER, target);
+    struct privileged_answer answer;
+    if (ask(target->accountable, &request, &answer, NULL, 0, NULL))
+        *filter = answer.filter;
+    else
+        syscall_filter_unknown(filter, strerror(errno));
+}
+
 bool privileged_proc_may_wait(const char *name)
 {
     static const char *const names[] = {"environ", "cmdline", "maps", "smaps", "smaps_rollup"};

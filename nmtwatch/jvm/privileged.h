@@ -20,6 +20,7 @@
  * that has gone ends this process. One thread (the loop's). Errors are an errno. */
 #pragma once
 
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/jvm/target.h"
 
 #include <stdint.h>
@@ -32,6 +33,7 @@ enum privileged_kind {
     /* Of a worker. */
     PRIVILEGED_LOOK,     /* target_open; the answer is the target */
     PRIVILEGED_PROC,     /* /proc/PID/text, as a copy; of any process */
+    PRIVILEGED_FILTER,   /* its system call filter; the answer is what is known of it */
     PRIVILEGED_PERFDATA, /* a part of its hsperfdata file; `size` of the answer is the whole */
     PRIVILEGED_FIGURES,  /* the file in which the agent publishes its totals */
     PRIVILEGED_LOAD_LOG_BEGIN,  /* a guard for a class-load log; the answer is the pipe to it */
@@ -68,13 +70,14 @@ struct privileged_answer {
     int32_t error; /* errno; 0: done */
     struct failure failure;
     struct target target; /* LOOK */
-    uint64_t program;     /* EXE: equal for the same program */
-    int32_t worker;       /* WORKER: its pid */
-    int64_t size;         /* PERFDATA: of the file */
-    int64_t cpu_us;       /* what the worker has used until now */
-    int64_t own_bytes;    /* resident memory that it shares with no file; of at most 10 s ago */
-    char sentence[512];   /* CONFIG: what is wrong with it */
-    uint32_t length;      /* of the bytes behind this struct */
+    struct syscall_filter filter;
+    uint64_t program;   /* EXE: equal for the same program */
+    int32_t worker;     /* WORKER: its pid */
+    int64_t size;       /* PERFDATA: of the file */
+    int64_t cpu_us;     /* what the worker has used until now */
+    int64_t own_bytes;  /* resident memory that it shares with no file; of at most 10 s ago */
+    char sentence[512]; /* CONFIG: what is wrong with it */
+    uint32_t length;    /* of the bytes behind this struct */
 };
 
 /* Starts a worker for the JVMs of this owner. Our end of its socket (SOCK_SEQPACKET), or -1 with errno. *worker: its
@@ -100,6 +103,7 @@ struct privileged_counts privileged_counts(void);
 bool privileged_passes_by(const struct target *target);
 
 enum failure_kind privileged_look(struct target *target, pid_t pid, struct failure *failure);
+void privileged_filter(const struct target *target, struct syscall_filter *filter);
 /* Which program a process runs: equal for the same one. False with errno. Never blocks on the process. */
 bool privileged_exe(pid_t pid, uint64_t *program);
 /* Whether the kernel reads /proc/PID/name out of the process's memory, or under a lock that the process may hold. */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* --- memory limit ----------------------------------------------------------------------------- */
@@ -215,6 +216,47 @@ bool proc_is_alive(pid_t pid, uint64_t start_time_ticks)
 {
     struct proc_stat stat;
     return proc_stat_read(pid, &stat) && stat.start_time_ticks == start_time_ticks;
+}
+
+/* As the kernel has it; the C library's headers are older. */
+struct exit_info {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define GET_INFO  _IOWR(0xFF, 11, struct exit_info)
+#define INFO_EXIT (UINT64_C(1) << 3)
+
+/* The last field of the line, which is 0 for a reader without rights. */
+static int zombie_status(pid_t pid, uint64_t start_time_ticks)
+{
+    struct span text = proc_read(pid, "stat");
+    struct proc_stat stat;
+    int64_t code = 0;
+    if (text.ptr != NULL && proc_stat_parse(&stat, text) == PARSE_OK &&
+        stat.start_time_ticks == start_time_ticks && (stat.state == 'Z' || stat.state == 'X')) {
+        struct span line = span_trim(text);
+        size_t at = line.len;
+        while (at > 0 && line.ptr[at - 1] != ' ')
+            at--;
+        struct span last = span_of(line.ptr + at, line.len - at);
+        span_take_unsigned(&last, &code);
+    }
+    free((void *)text.ptr);
+    return (int)code;
+}
+
+bool proc_exit_status(int process_fd, pid_t pid, uint64_t start_time_ticks, int *status)
+{
+    struct exit_info info = {.mask = INFO_EXIT};
+    *status = 0;
+    if (process_fd >= 0 && ioctl(process_fd, GET_INFO, &info) == 0 &&
+        (info.mask & INFO_EXIT) != 0) {
+        *status = info.exit_code;
+        return true;
+    }
+    *status = zombie_status(pid, start_time_ticks);
+    return *status != 0;
 }
 
 int64_t proc_uptime_ms(uint64_t start_time_ticks)

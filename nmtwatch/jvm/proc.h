@@ -40,6 +40,9 @@ uid_t proc_user(pid_t pid);
 bool proc_program(pid_t pid, uint64_t *program);
 /* Whether the process that started so many ticks after boot has not ended. */
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks);
+/* The wait status of a process that has ended, from its zombie or from the pidfd that was opened before (Linux 6.15).
+ * False while it is not known. */
+bool proc_exit_status(int process_fd, pid_t pid, uint64_t start_time_ticks, int *status);
 /* How long a process that started so many ticks after boot has lived by now. */
 int64_t proc_uptime_ms(uint64_t start_time_ticks);
 

@@ -7,7 +7,7 @@
 #define TIMEOUT_MAX_MS 600000
 #define PERIOD_MIN_MS  1000
 
-enum kind { DURATION, PERIOD, WARMUP, BUDGET, YES, NO, PRESSURE, OBSERVE };
+enum kind { DURATION, PERIOD, WARMUP, BUDGET, YES, NO, PRESSURE, OBSERVE, SECCOMP };
 
 static const struct {
     enum kind kind;
@@ -149,6 +149,8 @@ bool watch_option_take(struct watch_options *options, enum watch_option option, 
         return take_either(text, "wait", "ignore", field, expected, size);
     case OBSERVE:
         return take_either(text, "never", "auto", field, expected, size);
+    case SECCOMP:
+        return take_either(text, "skip", "ask", field, expected, size);
     }
     return false;
 }

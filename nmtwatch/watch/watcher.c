@@ -4,6 +4,7 @@
 #include "reports/text/units.h"
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/native/call_site_group.h"
 #include "nmtwatch/observe/observe_child.h"
@@ -529,11 +530,18 @@ static void failed(struct watcher *watcher)
     watcher->question = QUESTION_NONE;
     if (question == QUESTION_LEFTOVER_OFF)
         watcher->leftover[0] = '\0';
-    if (failure->kind == FAILURE_GONE)
+    if (failure->kind == FAILURE_GONE || failure->kind == FAILURE_KILLED)
         return; /* the next tick shows it */
     /* A command this JVM does not know says nothing about the next one. */
     if (failure->kind == FAILURE_UNKNOWN_COMMAND)
         return;
+    /* The rest of the question may be harmless. */
+    if (failure->kind == FAILURE_SECCOMP && question == QUESTION_MEMORY && watcher->asked_nmt) {
+        watcher->nmt_off = true;
+        watcher->next_memory_ms = watcher->now_ms;
+        watcher_note(watcher, "NMT is not watched: %s", failure->sentence);
+        return;
+    }
     if (failure->kind != watcher->noted_failure) {
         watcher->noted_failure = failure->kind;
         watcher_note(watcher, "%s", failure->sentence);
@@ -696,16 +704,18 @@ static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
 
 static void gone(struct watcher *watcher)
 {
-    char text[128];
+    char text[256];
+    const char *how;
     struct target now;
     struct failure ignored;
     bool replaced = target_open(&now, watcher->target.pid, &ignored) == FAILURE_NONE;
     if (replaced)
         target_close(&now);
+    attach_killed(watcher->attach, &how);
     snprintf(text, sizeof text,
-             replaced ? "pid %d is another process now: the JVM that was watched has ended"
-                      : "pid %d has ended",
-             (int)watcher->target.pid);
+             replaced ? "pid %d is another process now: the JVM that was watched has ended%s%s"
+                      : "pid %d has ended%s%s",
+             (int)watcher->target.pid, how[0] != '\0' ? ": " : "", how);
     naming_abandon(watcher);
     attach_abandon(watcher->attach);
     watcher->question = QUESTION_NONE;
@@ -758,6 +768,7 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
     pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
     struct attach_limits limits = {.timeout_ms = options->timeout_ms, .replies = options->replies};
+    syscall_filter_ask_anyway(options->ask_under_seccomp);
     watcher->attach = attach_create(target, &limits);
     watcher->judge = judge_create(&target->identity, &options->thresholds, options->warmup_s);
     watcher->census = census_create(0);

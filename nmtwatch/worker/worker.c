@@ -302,6 +302,9 @@ static bool about_jvm(struct worker *worker, const char *text, int *fd)
     if (known == NULL)
         return false;
     switch (request->kind) {
+    case PRIVILEGED_FILTER:
+        worker->answer.filter = *syscall_filter_of(&known->target);
+        return true;
     case PRIVILEGED_PERFDATA:
         return read_perfdata(worker, known);
     case PRIVILEGED_FIGURES:
