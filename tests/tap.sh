@@ -34,6 +34,14 @@ is_ours() { # PID
     return 1
 }
 
+below() { # PID: its children, their children, and so on
+    local pid
+    for pid in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        echo "$pid"
+        below "$pid"
+    done
+}
+
 # Kills a process that was spawned, stopped or not. A JVM killed like this leaves its attach socket,
 # hsperfdata and the agent's figures, which the next owner of the pid must not find.
 kill_jvm() { # PID

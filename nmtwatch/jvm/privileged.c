@@ -245,7 +245,7 @@ bool privileged_passes_by(const struct target *target)
 }
 
 /* A worker that did not answer. waited_ms is what it has cost us, and may have cost in CPU. */
-static void left(struct worker *worker, pid_t pid, int64_t waited_ms, bool late)
+static void left(struct worker *worker, pid_t pid, int64_t waited_ms, bool late, bool passes_by)
 {
     uid_t owner = worker->owner;
     if (late)
@@ -255,9 +255,10 @@ static void left(struct worker *worker, pid_t pid, int64_t waited_ms, bool late)
     worker->cpu_us += waited_ms * 1000;
     start_worker(owner, NULL);
     end_worker(worker);
-    if (pid != 0)
+    if (passes_by && pid != 0)
         pass_by(pid, owner, PASSED_MS);
-    pass_by(0, owner, waited_ms * OWNER_TIMES);
+    if (passes_by)
+        pass_by(0, owner, waited_ms * OWNER_TIMES);
 }
 
 static bool is_late(const struct worker *worker, const struct privileged_request *request,
@@ -270,9 +271,10 @@ static bool is_late(const struct worker *worker, const struct privileged_request
            (waited_ms >= LATE_MS && (!proc_stat_read(worker->pid, &stat) || stat.state != 'R'));
 }
 
-/* False with errno; without *answer where nobody has answered. */
+/* False: to be sent again. *ended: the worker had ended, or did meanwhile. The target is passed by for the second time
+ * only: workers are ended when the configuration is read again, too. */
 static bool await(struct worker *worker, const struct privileged_request *request,
-                  struct privileged_answer *answer, void *bytes, size_t size, int *fd)
+                  struct privileged_answer *answer, void *bytes, size_t size, int *fd, bool *ended)
 {
     int64_t began_ms = clock_ms(CLOCK_MONOTONIC), waited_ms = 0;
     ssize_t got;
@@ -288,14 +290,13 @@ static bool await(struct worker *worker, const struct privileged_request *reques
     if (got >= (ssize_t)sizeof *answer && answer->length == (size_t)got - sizeof *answer) {
         worker->cpu_us = answer->cpu_us;
         worker->own_bytes = answer->own_bytes;
-        errno = answer->error;
-        return answer->error == 0;
+        return true;
     }
-    bool silent = got < 0 && errno == EAGAIN;
-    left(worker, request->pid, waited_ms, silent);
+    bool silent = got < 0 && errno == EAGAIN, again = !silent && !*ended;
+    *ended = !silent;
+    left(worker, request->pid, waited_ms, silent, !again);
     *answer = (struct privileged_answer){.error = silent ? ETIMEDOUT : EIO};
-    errno = answer->error;
-    return false;
+    return !again;
 }
 
 /* Sends a request to the worker of the owner, with the socket that goes with it (-1: none). NULL with errno. */
@@ -332,14 +333,17 @@ static bool ask(uid_t owner, const struct privileged_request *request,
     int none = -1;
     int *into = fd != NULL ? fd : &none;
     *into = -1;
-    struct worker *worker = request_of(owner, request, -1);
-    bool good = worker != NULL && await(worker, request, answer, bytes, size, into);
-    if (worker == NULL)
-        *answer = (struct privileged_answer){.error = errno};
+    struct worker *worker;
+    bool ended = false;
+    do {
+        worker = request_of(owner, request, -1);
+        if (worker == NULL)
+            *answer = (struct privileged_answer){.error = errno};
+    } while (worker != NULL && !await(worker, request, answer, bytes, size, into, &ended));
     if (none >= 0)
         close(none);
     errno = answer->error;
-    return good;
+    return answer->error == 0;
 }
 
 static bool put_text(struct privileged_request *request, const void *text, size_t length)

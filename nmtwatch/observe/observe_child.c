@@ -2,6 +2,7 @@
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/left_behind.h"
 #include "nmtwatch/process/signals.h"
@@ -22,13 +23,17 @@
 #define LATE_S        30 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
 #define DURATION_MAX  600000
 #define INTERVAL_MIN  1000000 /* ns */
-#define STOP_MS       3000    /* from the request to end to its result */
+#define STOP_MS       10000   /* from the request to end to its result, where it works */
+#define STILL_MS      1200    /* without work, where there is work to do */
 #define OOM_SCORE_ADJ "500"   /* rather this process than the JVM */
 
 struct observe_child {
     pid_t pid; /* 0: a worker's, or ended */
     int fd, texts_fd, format_count;
-    int64_t start_ms, end_ms; /* then it is left behind */
+    int64_t start_ms, end_ms;    /* then it is left behind */
+    int64_t due_ms;              /* its result is; from then on it works and does not wait */
+    pid_t reader;                /* its pid, by itself; 0: not known */
+    int64_t cpu_ticks, still_ms; /* as it was last seen at work, and when */
     bool ended;
     struct observe_result result;
 };
@@ -116,6 +121,8 @@ _Noreturn static void be_child(const struct target *target, struct observe_reque
     struct rusage used;
     bound_itself(&request);
     request.options.stop_fd = fd;
+    pid_t own = getpid();
+    privileged_send(fd, &own, sizeof own, -1, MSG_DONTWAIT);
     int texts = memfd_create("observed", MFD_CLOEXEC);
     FILE *out = texts >= 0 ? fdopen(texts, "w") : NULL;
     if (out == NULL || !give_up_rights()) {
@@ -199,6 +206,7 @@ struct observe_child *observe_child_start(const struct target *target,
         child->fd = child->texts_fd = -1;
         child->format_count = request->format_count;
         child->start_ms = clock_ms(CLOCK_MONOTONIC);
+        child->due_ms = child->start_ms + request->options.duration_ms;
         child->end_ms = child->start_ms + request->options.duration_ms + LATE_S * 1000;
         if (start(child, target, request))
             return child;
@@ -226,13 +234,32 @@ static void no_result(struct observe_child *child, const char *why)
     snprintf(result->sentence, sizeof result->sentence, "%s", why);
 }
 
+/* Whether it waits for something although it has nothing to wait for. */
+static bool stands_still(struct observe_child *child, int64_t now_ms)
+{
+    struct proc_stat stat;
+    if (now_ms < child->due_ms || child->reader <= 0 || !proc_stat_read(child->reader, &stat))
+        return false;
+    int64_t ticks = stat.utime_ticks + stat.stime_ticks;
+    if (child->still_ms == 0 || stat.state == 'R' || ticks != child->cpu_ticks)
+        child->still_ms = now_ms;
+    child->cpu_ticks = ticks;
+    return now_ms - child->still_ms >= STILL_MS;
+}
+
 bool observe_child_ended(struct observe_child *child, struct observe_result *result)
 {
     if (!child->ended) {
         ssize_t got = privileged_receive(child->fd, &child->result, sizeof child->result,
                                          &child->texts_fd, MSG_DONTWAIT);
+        if (got == (ssize_t)sizeof child->reader) {
+            memcpy(&child->reader, &child->result, sizeof child->reader);
+            got = privileged_receive(child->fd, &child->result, sizeof child->result,
+                                     &child->texts_fd, MSG_DONTWAIT);
+        }
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-            if (clock_ms(CLOCK_MONOTONIC) < child->end_ms)
+            int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+            if (now_ms < child->end_ms && !stands_still(child, now_ms))
                 return false;
             no_result(child,
                       "the observing process does not come back: the JVM holds its memory or "
@@ -267,6 +294,7 @@ void observe_child_stop(struct observe_child *child)
     int64_t soon_ms = clock_ms(CLOCK_MONOTONIC) + STOP_MS;
     if (child->end_ms > soon_ms)
         child->end_ms = soon_ms;
+    child->due_ms = 0;
     shutdown(child->fd, SHUT_WR);
 }
 

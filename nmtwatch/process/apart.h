@@ -1,8 +1,8 @@
 /* apart: a piece of work in a child, which this process can give up.
  *
  * For work that reads a stranger's files or memory and may stand still in there: the child does it, this process
- * passes signals on and waits, until the limit, and for APART_END_MS after a request to end; then the child is left
- * behind (left_behind.h). Setup context, one thread, before signals_catch. */
+ * passes signals on and waits, until the limit, and for APART_END_MS after a request to end, two seconds where the child
+ * does not even take the request; then the child is left behind (left_behind.h). Setup context, one thread, before signals_catch. */
 #pragma once
 
 #include <stdint.h>

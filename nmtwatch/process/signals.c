@@ -71,10 +71,7 @@ bool signals_catch(enum signals_mode wanted)
 
 bool signals_catch_in_child(void)
 {
-    int descriptor = wake_fd; /* the parent's as well */
     wake_fd = -1;
-    if (descriptor >= 0)
-        close(descriptor);
     asked_to_end = asked_to_reload = 0;
     return signals_catch(SIGNALS_END);
 }

@@ -23,7 +23,8 @@ enum signals_mode {
 };
 /* False with errno. */
 bool signals_catch(enum signals_mode mode);
-/* SIGNALS_END in a child that was forked without exec: nothing has been asked of it yet. False with errno. */
+/* SIGNALS_END in a child that was forked without exec and has closed its parent's descriptors: nothing has been asked
+ * of it yet. False with errno. */
 bool signals_catch_in_child(void);
 /* For poll(2), POLLIN; -1 before signals_catch. */
 int signals_fd(void);

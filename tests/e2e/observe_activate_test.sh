@@ -206,7 +206,8 @@ classes() { # JDK
     jvm_wait ready || return
     spawn "$NMTWATCH" observe "$JVM_PID" classes --for 60s --json >"$SCRATCH/answer" 2>"$SCRATCH/error"
     OBSERVER=$SPAWNED
-    wait_for 20 eval "[ -n \"\$(find /proc/$OBSERVER/fd -lname '*bpf-prog*' 2>/dev/null)\" ] || ! kill -0 $OBSERVER"
+    wait_for 20 eval "[ -n \"\$(for pid in \$(below $OBSERVER); do find /proc/\$pid/fd -lname '*bpf-prog*'; done 2>/dev/null)\" ] ||
+        ! kill -0 $OBSERVER"
     kill -0 $OBSERVER 2>/dev/null || return # refused, as above
     sleep 1
     touch "$SCRATCH/classes.go"

@@ -10,12 +10,18 @@ start() { # JDK NAME WORK NUMBER [FLAG...]: its pid is in $JVM_PID
     jvm_start "$1" "$2" -Dgo="$SCRATCH/$2.go" "${@:5}" Observed "$3" "$4"
 }
 
-children() {
-    pgrep -P "$OBSERVER" 2>/dev/null | wc -l
+children() { # those that observe; the workers' children
+    local worker
+    for worker in $(pgrep -P "$OBSERVER"); do
+        pgrep -P "$worker"
+    done
+}
+children_are() { # NUMBER
+    [ "$(children | wc -l)" = "$1" ]
 }
 observed_are() { # NUMBER: that have attached what they need
     local pid count=0
-    for pid in $(pgrep -P "$OBSERVER"); do
+    for pid in $(children); do
         [ -z "$(find "/proc/$pid/fd" -lname "*bpf*" 2>/dev/null)" ] || count=$((count + 1))
     done
     [ $count = "$1" ] || ! kill -0 "$OBSERVER" 2>/dev/null
@@ -130,12 +136,12 @@ is "methods of all" "$? $(jq -c --argjson pids "[$one,$two,$late]" '(map(.pid) |
 
 # Killed in the middle: one line, the others go on.
 observe_matching cpu --for 90s
-wait_for 30 eval '[ $(children) = 3 ]'
+wait_for 30 children_are 3
 sleep 0.5
-kill -KILL "$(pgrep -P $OBSERVER | head -n 1)"
+kill -KILL "$(children | head -n 1)"
 kill -TERM $OBSERVER
 wait $OBSERVER
-is "one of its processes is killed" "$? $(grep -c '^nmtwatch observe: pid [0-9]*: the observing process was ended by signal 9$' \
+is "one of its processes is killed" "$? $(grep -c '^nmtwatch observe: pid [0-9]*: the observing process ended without a result$' \
     "$SCRATCH/error") $(wc -l <"$SCRATCH/error")" "22 1 1"
 is "the others are told" "$(grep -c '^pid [0-9]* (.*of CPU time' "$SCRATCH/answer")" 2
 

@@ -19,8 +19,12 @@ observe() { # WHAT [OPTION...]: of the last JVM, in the background; its output i
 }
 
 # Once what it attaches is there: then the work may begin.
-attached() { # places
-    readlink "/proc/$OBSERVER/fd/"* 2>/dev/null | grep -q "$1" || ! kill -0 $OBSERVER
+attached() { # places, in the process that observes: a child of the worker
+    local pid
+    for pid in $(below "$OBSERVER"); do
+        readlink "/proc/$pid/fd/"* 2>/dev/null | grep -q "$1" && return
+    done
+    ! kill -0 $OBSERVER
 }
 
 answer() { # FILTER

@@ -161,7 +161,7 @@ if [ $boxes = 1 ]; then
     contains "folders of root: one process, which is said" "$said" "do not belong to the user nmtwatch"
     spawn with_users "$SCRATCH/passwd" "${moment[@]}" --for 60s --state "$SCRATCH/own/auto" >"$SCRATCH/auto" 2>&1
     wait_for 20 grep -q '^listening' "$SCRATCH/auto"
-    child_of() { tr -d ' ' <"/proc/$1/task/$1/children"; }
+    child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | head -n 1; } # workers come after it
     helper=$(child_of "$SPAWNED") # of the shell that runs the function
     child=$(child_of "$helper")
     is "else the user nmtwatch, without being asked for" "$(field "$child" Uid)" "$service"
