@@ -8,6 +8,13 @@
  */
 #pragma once
 
+/* glibc 2.38 and later declare strtol and sscanf, where they may read 0b1, under names of their own. */
+#include <features.h>
+#undef __GLIBC_USE_C2X_STRTOL
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#define __GLIBC_USE_C23_STRTOL 0
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

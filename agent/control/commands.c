@@ -5,9 +5,9 @@
 #include "agent/control/breaker_apply.h"
 #include "agent/control/profiler.h"
 #include "agent/mem/mem.h"
+#include "agent/sampling/own_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -62,14 +62,10 @@ static void *stop_itself(void *argument)
 static bool stop_later(void)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, stop_itself, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed == 0)
+    bool started = own_thread_start(&thread, stop_itself, NULL) == 0;
+    if (started)
         pthread_detach(thread);
-    return failed == 0;
+    return started;
 }
 
 /* False with error: it cannot be done. Of a stop error has its notes. */

@@ -6,10 +6,10 @@
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/safepoints.h"
 #include "agent/mem/mem.h"
+#include "agent/sampling/own_thread.h"
 #include "agent/stack/native.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -181,12 +181,7 @@ struct drain *drain_start(JavaVM *vm, struct recording *recording, int64_t chunk
     drain->recording = recording;
     drain->chunk_ns = chunk_ns;
     pthread_mutex_init(&drain->lock, NULL);
-    /* No signal of the application's is for this thread. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&drain->thread, NULL, run, drain);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = own_thread_start(&drain->thread, run, drain);
     if (failed != 0) {
         snprintf(error, error_size, "no thread: %s", strerror(failed));
         mem_free(drain);

@@ -1,6 +1,7 @@
 #include "agent/sampling/wall.h"
 
 #include "agent/mem/mem.h"
+#include "agent/sampling/own_thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -104,12 +105,7 @@ struct wall *wall_start(int64_t interval_ns, int max_threads, int signal, void *
     pthread_cond_init(&wall->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&wall->lock, NULL);
-    /* No signal of the application's is for this thread, and none of ours. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&wall->thread, NULL, run, wall);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = own_thread_start(&wall->thread, run, wall);
     if (failed == 0)
         return wall;
     snprintf(error, error_size, "no thread: %s", strerror(failed));

@@ -51,8 +51,8 @@ static bool is_arena(uintptr_t arena, int top_at, const uint64_t *words)
     for (int list = 0; list < LISTS; list++) {
         uintptr_t head = head_of(arena, top_at, list);
         uint64_t first = words[BINS + 2 * list], last = words[BINS + 2 * list + 1];
-        if ((first == head) != (last == head) || first == 0 || first % CHUNK_HEAD != 0 ||
-            last == 0 || last % CHUNK_HEAD != 0)
+        if ((first == head) != (last == head) || first == 0 || last == 0 ||
+            (first != head && (first % CHUNK_HEAD != 0 || last % CHUNK_HEAD != 0)))
             return false;
         empty += first == head;
     }

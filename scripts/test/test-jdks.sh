@@ -45,7 +45,7 @@ homes() { # "17 /usr/lib/jvm/...", a line each
     fi
 }
 
-[ -n "$(homes)" ] || skip_all "no JDK 8 to 27 in $folder: make jdks"
+[ -n "$(homes)" ] || skip_all "not installed: JDK 8 to 27 in $folder (make jdks)"
 [ "$(id -u)" = 0 ] || skip_all "refused: chroot and namespaces need root"
 $emulated || unshare --mount --pid --fork true 2>/dev/null || skip_all "refused: namespaces cannot be made here"
 

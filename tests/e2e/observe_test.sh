@@ -250,7 +250,7 @@ LEAKS
     check "$JVM_NAME: what malloc keeps, with its arenas" jq -e '.arenas.count > 200 and
         .arenas.trim_bytes > 200 * 190000 and .arenas.trim_bytes < .arenas.free_bytes and (.arenas.partial | not)' \
         "$SCRATCH/answer"
-    kept=$(jq .arenas.trim_bytes "$SCRATCH/answer")
+    kept=$(jq ".arenas.trim_bytes // 0" "$SCRATCH/answer")
     rss=$(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")
     if jcmd "$JVM_HOME" "$JVM_PID" System.trim_native_heap >"$SCRATCH/trim" 2>&1; then
         rss=$((rss - $(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")))

@@ -294,10 +294,10 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -d
         -cipher DEFAULT@SECLEVEL=0 -no_tls1_3 <>/dev/zero >/dev/null 2>&1
     for version in tls1 tls1_1; do
         check "a client of $version" wait_for 10 speaks $version -unix "$SCRATCH/old"
-        exits "... is refused" 1 speaks $version -connect "localhost:$PORT"
+        exits "... is refused" 1 speaks $version -connect "127.0.0.1:$PORT"
     done
     for version in tls1_2 tls1_3; do
-        check "one of $version is not" speaks $version -connect "localhost:$PORT"
+        check "one of $version is not" speaks $version -connect "127.0.0.1:$PORT"
     done
     kill -TERM "$SERVE"
     wait "$SERVE"
