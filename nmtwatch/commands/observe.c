@@ -21,7 +21,7 @@
 #define DURATION_MS   10000
 #define INTERVAL_MS   10
 #define EVERY_BYTES   (512 << 10)
-#define REPAIR_MAX_MS 15000
+#define REPAIR_MAX_MS 5000
 
 /* --- one JVM ---------------------------------------------------------------------------------- */
 
