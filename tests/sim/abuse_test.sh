@@ -73,7 +73,7 @@ spawn "$NMTWATCH" watch "$FAKE" --json --for 60s --warmup 1s --timeout 200ms --o
 watch=$SPAWNED
 check "the class-load log is on" wait_for 20 tap_is_there
 # By its name, too: a watch has other children, which end by themselves.
-guard=$(pgrep -P "$watch" -x nmtwatch-guard)
+guard=$(pgrep -P "$(pgrep -d , -P "$watch" -x nmtwatch-worker)" -x nmtwatch-guard)
 kill -STOP "$FAKE"
 {
     kill -KILL "$watch"
