@@ -1,6 +1,6 @@
 #!/bin/bash
 # fresh: README's two commands, `make demo` and `make test`, on machines that have nothing yet: roots of Debian that
-# debootstrap makes, with mounts and process numbers of their own and this machine's kernel. What .ci/run calls.
+# debootstrap makes, with mounts and process numbers of their own and this machine's kernel. `make test-fresh`.
 #
 # usage: fresh.sh [--update]           all roots of the table `roots` below, one after the other
 #        fresh.sh SUITE [COMMAND...]   one of them; or COMMAND in its copy of this tree, with git and make there
