@@ -64,8 +64,8 @@ if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs none /mnt 2>/dev/null; then
     taps=0
     for i in {1..3}; do
         # shellcheck disable=SC2016 # for the other shell
-        spawn unshare -m bash -c 'mount -t tmpfs -o mode=1777 none /tmp && mount -t tmpfs none /var/tmp && cd / || exit
-            "$0" --for 60 --rate 200 >/var/tmp/out & echo $! >/var/tmp/pid; sleep 60 & wait' "$(realpath "$FAKE_JVM")"
+        spawn unshare -m bash -c 'mount -t tmpfs none /var/tmp && cp "$0" /var/tmp/fake_jvm && mount -t tmpfs -o mode=1777 none /tmp && cd / || exit
+            /var/tmp/fake_jvm --for 60 --rate 200 >/var/tmp/out & echo $! >/var/tmp/pid; sleep 60 & wait' "$(realpath "$FAKE_JVM")"
         HOLDER=$SPAWNED
         wait_for 10 grep -q '^ready' "/proc/$HOLDER/root/var/tmp/out"
         FAKE=$(<"/proc/$HOLDER/root/var/tmp/pid")
