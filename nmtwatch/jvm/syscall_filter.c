@@ -1,5 +1,6 @@
 #include "nmtwatch/jvm/syscall_filter.h"
 
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/jvm/proc.h"
@@ -33,12 +34,6 @@
 #endif
 #ifndef SYS_rename
 #define SYS_rename (-1)
-#endif
-
-#if defined __x86_64__
-#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
-#elif defined __aarch64__
-#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
 #endif
 
 static const struct call_row {
@@ -103,7 +98,8 @@ static struct value load(const struct evaluation *of, uint32_t offset)
     case offsetof(struct seccomp_data, nr):
         return (struct value){(uint32_t)of->number, true};
     case offsetof(struct seccomp_data, arch):
-        return (struct value){AUDIT_ARCH_HERE, true};
+        return (struct value){(uint32_t)this_machine.elf | __AUDIT_ARCH_64BIT | __AUDIT_ARCH_LE,
+                              true};
     default:
         return (struct value){0, false};
     }

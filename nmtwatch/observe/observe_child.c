@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define ROWS          30
-#define LATE_S        30 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
+#define LATE_S        45 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
 #define DURATION_MAX  600000
 #define INTERVAL_MIN  1000000 /* ns */
 #define STOP_MS       10000   /* from the request to end to its result, where it works */

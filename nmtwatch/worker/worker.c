@@ -142,13 +142,15 @@ static struct known *remember(struct worker *worker, const struct target *target
 /* One that an earlier worker knew is looked at again. NULL with errno. */
 static struct known *known_jvm(struct worker *worker, pid_t pid, uint64_t start_time_ticks)
 {
-    int at = pid > 1 ? find(worker, pid) : -1;
+    const pid_t first =
+        worker->rules.trusting ? 1 : 2; /* a sidecar's JVM may be the first process */
+    int at = pid >= first ? find(worker, pid) : -1;
     if (at >= 0 && !target_still_same(&worker->known[at]->target)) {
         forget(worker, at);
         at = -1;
     }
     struct known *known = at >= 0 ? worker->known[at] : NULL;
-    if (known == NULL && pid > 1) {
+    if (known == NULL && pid >= first) {
         struct target target;
         struct failure failure;
         if (target_open(&target, pid, &failure) == FAILURE_NONE &&

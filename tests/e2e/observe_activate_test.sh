@@ -127,8 +127,9 @@ mixed() { # JDK: all that one JVM can show
     # Both.
     activate --every 1M
     self=$(watcher)
-    kill -KILL "$self"
-    kill -KILL $OBSERVER
+    mapfile -t workers < <(pgrep -P $OBSERVER)
+    mapfile -t observing < <(pgrep -P "$(IFS=, && echo "${workers[*]}")")
+    kill -KILL "$self" "${observing[@]}" "${workers[@]}" $OBSERVER
     wait $OBSERVER 2>/dev/null
     is "$JVM_NAME: left on when both are killed" "$(sampler)" "1 1048576"
     "$NMTWATCH" observe "$JVM_PID" alloc --activate >"$SCRATCH/second" 2>&1

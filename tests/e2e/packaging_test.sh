@@ -93,7 +93,7 @@ offers() { # WORD...: the command line; the last one is being typed
 is "completion: every verb" "$(offers "" | tr ' ' '\n')" \
     "$("$NMTWATCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p')"
 is "... those that begin so" "$(offers rep)" "replay report repair"
-is "... options" "$(offers watch --nmt)" "--nmt-interval"
+is "... options" "$(offers watch --nmt)" "--nmt-interval --nmt-under-seccomp"
 is "... words that an option takes" "$(offers soak --warmup "")" "auto"
 is "... also from the usage" "$(offers triage 1 --level "")" "gentle thorough"
 is "... files" "$(offers report READ)" "README.md"

@@ -138,12 +138,13 @@ trigger=/tmp/.attach_pid$silent
 guard_of() { # PID: its child
     tr ' ' '\n' <"/proc/$1/task/$1/children" | head -n 1
 }
-has_guard() { test -e "$trigger" && [ -n "$(guard_of "$asks")" ]; }
+worker_of() { pgrep -o -P "$asks" -x nmtwatch-worker; }
+has_guard() { test -e "$trigger" && [ -n "$(worker_of)" ] && [ -n "$(guard_of "$(worker_of)")" ]; }
 begin() {
     spawn "$NMTWATCH" check --timeout 4s "$silent" >"$SCRATCH/asked" 2>&1
     asks=$SPAWNED
     wait_for 10 has_guard
-    guard=$(guard_of "$asks")
+    guard=$(guard_of "$(worker_of)")
 }
 begin
 is "the trigger belongs to the JVM's user" "$(stat -c %u "$trigger")" "$evil"
@@ -155,7 +156,7 @@ begin
 kill -KILL "$asks"
 check "nmtwatch killed: the guard removes it" wait_for 10 test ! -e "$trigger"
 begin
-kill -KILL "$guard" "$asks"
+kill -KILL "$guard" "$(worker_of)" "$asks"
 wait "$asks" 2>/dev/null
 check "both killed: it is left" test -e "$trigger"
 "$NMTWATCH" check --timeout 1s "$silent" >/dev/null 2>&1
