@@ -82,8 +82,8 @@ void mem_file_forget(const void *address);
 struct component_usage {
     int64_t requested_bytes; /* live, as asked for */
     int64_t reserved_bytes;  /* live, with headers, rounding and maps */
-    int64_t resident_bytes;  /* of reserved: malloc'ed blocks count whole, maps by what is present */
-    int64_t peak_bytes;      /* of reserved */
+    int64_t resident_bytes; /* of reserved: malloc'ed blocks count whole, maps by what is present */
+    int64_t peak_bytes;     /* of reserved */
     int64_t allocations;
     int64_t frees;
 };
