@@ -585,7 +585,7 @@ static bool makes_filter(struct span key)
 bool syscall_filter_of_unit(struct span text, struct syscall_filter *filter)
 {
     struct span line;
-    bool any = false, list = false, service_set = false, undecided = false;
+    bool any = false, list = false, service_set = false, undecided = false, own_action = false;
     bool named[FILTER_CALL_COUNT] = {false}, error_number = false;
     while (span_take_line(&text, &line)) {
         line = span_trim(line);
@@ -600,11 +600,11 @@ bool syscall_filter_of_unit(struct span text, struct syscall_filter *filter)
             error_number = value.len > 0 && !span_equals(value, SPAN_LITERAL("kill"));
         } else if (span_equals(key, SPAN_LITERAL("SystemCallFilter"))) {
             any = list = true;
-            /* Groups are systemd's: what a list of others takes or leaves is not known here. Nor is a reset, a word
-             * with an action of its own, or a line that goes on. */
-            undecided = undecided || value.len == 0 || value.ptr[0] == '~' ||
-                        span_find(value, SPAN_LITERAL(":")) >= 0 ||
-                        span_ends_with(value, SPAN_LITERAL("\\"));
+            /* Groups are systemd's: what a list of others takes or leaves is not known here, nor is a reset. */
+            undecided = undecided || value.len == 0 || value.ptr[0] == '~';
+            /* Calls with an action of their own ("mincore:kill"), and a line that goes on. */
+            own_action = own_action || span_find(value, SPAN_LITERAL(":")) >= 0 ||
+                         span_ends_with(value, SPAN_LITERAL("\\"));
             service_set = service_set || span_find(value, SPAN_LITERAL("@system-service")) >= 0;
             for (int i = 0; i < FILTER_CALL_COUNT; i++) {
                 struct span word = span_from_cstr(calls[i].name);
@@ -618,8 +618,7 @@ bool syscall_filter_of_unit(struct span text, struct syscall_filter *filter)
             }
         }
     }
-    if (!any || (list && undecided && !error_number) || (list && !error_number && !service_set) ||
-        (undecided && span_find(text, SPAN_LITERAL(":kill")) >= 0))
+    if (!any || own_action || (list && !error_number && (undecided || !service_set)))
         return false;
     for (int i = 0; i < FILTER_CALL_COUNT; i++) {
         bool listed = !list || named[i] || (service_set && calls[i].in_system_service);
