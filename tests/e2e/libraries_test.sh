@@ -1,7 +1,7 @@
 #!/bin/bash
 # Libraries that are opened when they are needed, in the versions of Debian 11 to unstable: libmicrohttpd, libcurl, the
 # libraries of packed files; and a JVM with glibc 2.31, whose arenas are read and into which the agent is loaded.
-# timeout: 400
+# timeout: 600
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=$(realpath "${NMTWATCH:-build/nmtwatch}")
 build=$(dirname "$NMTWATCH")
@@ -34,31 +34,28 @@ version_of() { # FOLDER LIBRARY: by the name of its file
 # A command that runs nmtwatch with the libraries of that root: with its C library where that is newer than this
 # machine's, else with this machine's.
 with_libraries() { # ROOT COMMAND
-    local root=$1 theirs folder=$SCRATCH/libraries-${1##*/} file path=()
+    local root=$1 theirs newer=false folder=$SCRATCH/libraries-${1##*/} file
     theirs=$(find "$root" -name 'libc.so.6' -exec grep -aom1 'GNU C Library .* version [0-9.]*[0-9]' {} + | grep -o '[0-9.]*$')
+    [ "$(printf '%s\n' "$theirs" "$here" | sort -V | tail -n 1)" = "$here" ] || newer=true
     mkdir -p "$folder"
-    for path in "$root"/lib/"$(multiarch)" "$root"/usr/lib/"$(multiarch)"; do
-        for file in "$path"/lib*.so.*; do
-            case ${file##*/} in
-            libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libresolv.so.* | libnss_* | libutil.so.* | libmvec.so.*)
-                [ "$(printf '%s\n' "$theirs" "$here" | sort -V | tail -n 1)" = "$here" ] || ln -sf "$file" "$folder/"
-                ;;
-            *) ln -sf "$file" "$folder/" ;;
-            esac
-        done
+    for file in "$root"/{,usr/}lib/"$(multiarch)"/lib*.so.*; do
+        case ${file##*/} in
+        libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libresolv.so.* | libnss_* | libutil.so.* | libmvec.so.*)
+            ! $newer || ln -sf "$file" "$folder/"
+            ;;
+        *) ln -sf "$file" "$folder/" ;;
+        esac
     done
-    echo '#!/bin/sh' >"$2"
-    if [ "$(printf '%s\n' "$theirs" "$here" | sort -V | tail -n 1)" = "$here" ]; then
-        echo "LD_LIBRARY_PATH=$folder exec $NMTWATCH \"\$@\"" >>"$2"
+    if $newer; then
+        file=$(find "$root" -name "$(basename "$(dynamic_linker)")" | head -n 1)
+        printf '#!/bin/sh\nexec %s --library-path %s %s "$@"\n' "$file" "$folder" "$NMTWATCH"
     else
-        echo "exec $(find "$root/lib64/" "$root/usr/lib64/" "$root/usr/lib/" "$root/lib/" -maxdepth 1 -name "$(basename "$(dynamic_linker)")" 2>/dev/null | head -n 1)" \
-            "--library-path $folder $NMTWATCH \"\$@\"" >>"$2"
-    fi
+        printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$folder" "$NMTWATCH"
+    fi >"$2"
     chmod +x "$2"
     echo "$theirs"
 }
 
-text=tests/golden/data/$(cd tests/golden/data 2>/dev/null && find . -name '*nmt*summary*' -type f | sort | head -n 1)
 for suite in bullseye bookworm trixie sid; do
     http=libmicrohttpd12 curl=libcurl3-gnutls jdk=()
     case $suite in
