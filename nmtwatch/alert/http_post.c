@@ -12,6 +12,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* Options by number: older headers than those of 7.85 and 7.87 do not have the names, newer ones deprecate the second. */
+#define PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318)) /* CURLOPT_PROTOCOLS_STR */
+#define PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 181))        /* CURLOPT_PROTOCOLS */
+#define QUICK_EXIT     ((CURLoption)(CURLOPTTYPE_LONG + 322))        /* CURLOPT_QUICK_EXIT */
+
 #define ANSWER_SHOWN 80 /* bytes of an answer's body that go into a sentence */
 #define ANSWER_READ  65536
 #define EVENTS       16
@@ -146,7 +151,9 @@ static bool configure(struct transfer *transfer, const struct http_request *requ
     }
     explicit_bzero(token, sizeof token);
     bool good = curl.easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK &&
-                curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+                (curl.easy_setopt(easy, PROTOCOLS_TEXT, "http,https") == CURLE_OK ||
+                 curl.easy_setopt(easy, PROTOCOLS_BITS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) ==
+                     CURLE_OK) &&
                 curl.easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)request->length) == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body) == CURLE_OK;
@@ -156,7 +163,7 @@ static bool configure(struct transfer *transfer, const struct http_request *requ
     curl.easy_setopt(easy, CURLOPT_USERAGENT, "nmtwatch/" NMTWATCH_VERSION);
     curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server at the end */
+    curl.easy_setopt(easy, QUICK_EXIT, 1L); /* do not wait for a name server at the end */
     curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);

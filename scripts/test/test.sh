@@ -70,7 +70,7 @@ if wanted e2e; then
 fi
 if wanted agent; then add_longest_first agent; fi
 if wanted system; then
-    system=(e2e/{serve,serve_two,alerting,observe,observe_all,observe_activate,triage,holders,agent_life,agent_redefine,agent_control}
+    system=(e2e/{libraries,serve,serve_two,alerting,observe,observe_all,observe_activate,triage,holders,agent_life,agent_redefine,agent_control}
         e2e/{security_serve,tap,top} agent/{allocators,signal_symbols,no_perf} schema/rules schema/monitoring_files
         build/hardening)
     system=("${system[@]/#/tests/}")

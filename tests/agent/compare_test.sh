@@ -122,7 +122,7 @@ for version in "${virtual[@]}"; do
     [ -n "$home" ] || continue
     # By the emulator JDK 25 ends in two of three runs of them with signed return addresses, without an agent, too.
     [ "$version" = 21 ] || flags=()
-    "$(JDK=17 scripts/workloads.sh jdk)/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -d "$SCRATCH/classes" tests/workloads/agent/VirtualThreads.java
+    "$(scripts/workloads.sh jdk)/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -d "$SCRATCH/classes" tests/workloads/agent/VirtualThreads.java
     compare "virtual threads, JDK $version" "$home" "" java "${flags[@]}" -cp "$SCRATCH/classes" VirtualThreads 8
 done
 done_testing

@@ -41,11 +41,11 @@ agent_build() {
     flock 8
     if [ ! -e "$AGENT_CLASSES/done" ] || [ -n "$(find $sources tests/workloads/native_leak.c agent/context/java \
         -newer "$AGENT_CLASSES/done" -print -quit)" ]; then
-        home=$(agent_jdk 17)
-        "${home:-/usr}/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -d "$AGENT_CLASSES" $sources/*.java \
+        home=$(scripts/workloads.sh jdk) || return
+        "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -d "$AGENT_CLASSES" $sources/*.java \
             agent/context/java/nmtagent/Context.java || return
         printf 'Premain-Class: Redefine\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n' >"$manifest"
-        "${home:-/usr}/bin/jar" cfm "$AGENT_CLASSES/redefine.jar" "$manifest" \
+        "$home/bin/jar" cfm "$AGENT_CLASSES/redefine.jar" "$manifest" \
             -C "$AGENT_CLASSES" . || return
         "${CC:-gcc}" -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" \
             -o "$AGENT_CLASSES/libsignals.so" $sources/signals.c $sources/small_stacks.c -pthread || return

@@ -240,7 +240,7 @@ contains "... in words" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "Who holds the
 cp "$SCRATCH/plugins-$jdk-leak.loaders" "$SCRATCH/saved/loaders.txt"
 exits "... with a VM.classloader_stats" 1 "$NMTWATCH" analyze "$SCRATCH/saved"
 bytes=$(awk '/ \+ / { n += own ? $2 : 0; next } { own = $NF == "java.net.URLClassLoader"; n += own ? $5 : 0 }
-    END { printf "%.1f KB", n / 1024 + 0.001 }' "$SCRATCH/saved/loaders.txt")
+    END { if (n < 1048576) printf "%.1f KB", n / 1024 + 0.001; else printf "%.1f MB", n / 1048576 + 0.001 }' "$SCRATCH/saved/loaders.txt")
 contains "... has the Metaspace of its loaders" "$OUTPUT" "loaders of this type take $bytes of Metaspace"
 cp "$SCRATCH/saved/loaders.txt" "$SCRATCH/saved/later.txt"
 contains "... with two of them" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "2 VM.classloader_stats are beside it, none was used"

@@ -50,7 +50,7 @@ done
 bare=()
 if [ "$(id -u)" = 0 ] && setpriv --bounding-set=-all --inh-caps=-all true 2>/dev/null; then
     bare=(setpriv --bounding-set=-all --inh-caps=-all)
-    spawn "${bare[@]}" "$(JDK=17 scripts/workloads.sh jdk)/bin/java" -Xmx128m -XX:NativeMemoryTracking=summary \
+    spawn "${bare[@]}" "$(scripts/workloads.sh jdk)/bin/java" -Xmx128m -XX:NativeMemoryTracking=summary \
         -cp build/workloads/classes workloads.Workload numbered --rate 20 --seconds 200 >"$SCRATCH/bare.log" 2>&1
     OTHER[bare]=$SPAWNED
 else
