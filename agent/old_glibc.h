@@ -46,7 +46,7 @@ OLD_LATER(pthread_condattr_setclock);
 #undef OLD
 #undef OLD_LATER
 
-#define fstat(fd, status) ((int)syscall(SYS_fstat, (fd), (status)))
+#define fstat(fd, status) fstatat((fd), "", (status), AT_EMPTY_PATH) /* the call that a JVM makes */
 #define fstatat(folder, path, status, flags)                                                       \
     ((int)syscall(SYS_newfstatat, (folder), (path), (status), (flags)))
 #define lstat(path, status) fstatat(AT_FDCWD, (path), (status), AT_SYMLINK_NOFOLLOW)

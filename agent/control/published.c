@@ -95,8 +95,8 @@ static void publish(struct published *now)
     if (file < 0)
         return;
     now->checksum = published_checksum(now);
-    if (memcmp(now, &last, sizeof *now) != 0 &&
-        pwrite(file, now, sizeof *now, 0) == (ssize_t)sizeof *now)
+    if (memcmp(now, &last, sizeof *now) != 0 && lseek(file, 0, SEEK_SET) == 0 &&
+        write(file, now, sizeof *now) == (ssize_t)sizeof *now) /* as chunk_file.c does */
         last = *now;
 }
 

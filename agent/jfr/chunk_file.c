@@ -136,12 +136,36 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
     return file;
 }
 
+/* By lseek and write: pwrite is no call that a JVM makes by itself, so a system call filter may end the process for it. */
+static bool write_all(int fd, const uint8_t *bytes, size_t length, int64_t position)
+{
+    if (lseek(fd, position, SEEK_SET) < 0)
+        return false;
+    while (length > 0) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            if (written == 0)
+                errno = ENOSPC;
+            return false;
+        }
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return true;
+}
+
 /* For a chunk like the one that was lost, which may have to be copied: what is buffered would fail
  * only later. An unknown amount is taken for room. */
 static bool has_room(struct chunk_file *file)
 {
     int64_t wanted = 2 * file->position > ROOM_MIN_BYTES ? 2 * file->position : ROOM_MIN_BYTES;
-    return fallocate(file->fd, 0, 0, wanted) == 0 || (errno != ENOSPC && errno != EDQUOT);
+    memset(file->buffer, 0, BUFFER_BYTES);
+    for (int64_t at = 0; at < wanted; at += BUFFER_BYTES)
+        if (!write_all(file->fd, file->buffer, BUFFER_BYTES, at))
+            return errno != ENOSPC && errno != EDQUOT;
+    return true;
 }
 
 bool chunk_file_begin(struct chunk_file *file)
@@ -155,24 +179,6 @@ bool chunk_file_begin(struct chunk_file *file)
     file->position = 0;
     file->buffered = 0;
     return ftruncate(file->fd, 0) == 0 || fail_writing(file);
-}
-
-static bool write_all(int fd, const uint8_t *bytes, size_t length, int64_t position)
-{
-    while (length > 0) {
-        ssize_t written = pwrite(fd, bytes, length, position);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0) {
-            if (written == 0)
-                errno = ENOSPC;
-            return false;
-        }
-        bytes += written;
-        length -= (size_t)written;
-        position += written;
-    }
-    return true;
 }
 
 static bool flush(struct chunk_file *file)

@@ -122,6 +122,13 @@ static clockid_t thread_cpu_clock(int tid)
     return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
 }
 
+static bool is_thread(int tid)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/task/%d", tid);
+    return access(path, F_OK) == 0;
+}
+
 static int posix_start(struct timers *timers, struct timer *timer, int tid)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = timers->signal};
@@ -130,7 +137,7 @@ static int posix_start(struct timers *timers, struct timer *timer, int tid)
     int id;
     if (syscall(SYS_timer_create, thread_cpu_clock(tid), &event, &id) != 0)
         /* For a thread that is not there the kernel says EINVAL of the clock or the event. */
-        return errno == EINVAL && syscall(SYS_tgkill, getpid(), tid, 0) != 0 ? ESRCH : errno;
+        return errno == EINVAL && !is_thread(tid) ? ESRCH : errno;
     struct timespec interval = {.tv_sec = timers->interval_ns / NS_PER_S,
                                 .tv_nsec = timers->interval_ns % NS_PER_S};
     struct itimerspec setting = {.it_interval = interval, .it_value = interval};

@@ -8,6 +8,9 @@
  * locks with all signals blocked and for no longer than a copy; memory it takes from a static pool.
  * A sample every 10 ms finds the processor's caches cold: 2 us a frame by libunwind, 1 by rules.
  *
+ * Under a system call filter only rules are used: libunwind makes calls that the filter may end the JVM for. A stack
+ * with a frame that has no rule has its innermost frame alone, then.
+ *
  * Optional at run time: without libunwind-x86_64.so.8 or -aarch64 (package libunwind8) or glibc 2.35 there are
  * no native frames, and status says so.
  */

@@ -262,10 +262,10 @@ int native_walk(void *ucontext, struct frame *out, int max)
     struct walk walk = {.context = ucontext};
     struct registers registers;
     registers_read(ucontext, &registers);
-    if (native_unwind.space == NULL || max <= 0 || is_java(registers.pc))
+    if (frame_tables.find_object == NULL || max <= 0 || is_java(registers.pc))
         return 0;
     int depth = walk_by_rules(&walk, out, max);
-    if (depth == 0 && !library_fits(ucontext))
+    if (depth == 0 && (native_unwind.space == NULL || !library_fits(ucontext)))
         return 1; /* the pc alone, which is there already */
     return depth > 0 ? depth : walk_by_libunwind(&walk, out, max);
 }

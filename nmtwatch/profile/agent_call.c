@@ -281,12 +281,15 @@ static bool turn_to_other_copy(struct agent_session *session, const struct failu
 static enum failure_kind call(struct agent_session *session, const char *options, char **json,
                               char **refusal, struct failure *failure)
 {
-    char name[32], text[AGENT_WHOLE_MAX];
+    char name[32], text[AGENT_WHOLE_MAX], fitting[AGENT_WHOLE_MAX];
     *json = NULL;
     *failure = (struct failure){.kind = FAILURE_NONE};
     snprintf(name, sizeof name, "answer-%d", ++session->calls);
+    snprintf(fitting, sizeof fitting, "%s", options);
+    if (agent_filter_fit(&session->target, fitting, sizeof fitting, failure) != FAILURE_NONE)
+        return failure->kind;
     int len =
-        snprintf(text, sizeof text, "%s,answer=%s/%s", options, session->exchange.theirs, name);
+        snprintf(text, sizeof text, "%s,answer=%s/%s", fitting, session->exchange.theirs, name);
     if (len < 0 || (size_t)len >= sizeof text)
         return fail(session, failure, FAILURE_SYSTEM, "the options are too long");
     int fd = exchange_file(&session->exchange, name, 0600);
