@@ -38,7 +38,8 @@ enum failure_kind agent_filter_fit(const struct target *target, char *text, size
     if (syscall_filter_asked_anyway() ||
         !agent_options_parse(text, &options, error, sizeof error) ||
         (options.command != AGENT_START && options.command != AGENT_SET) ||
-        (filter = syscall_filter_of(target))->source == FILTER_NONE)
+        (filter = syscall_filter_of(target))->source == FILTER_NONE ||
+        kills(filter, target, "load") != NULL) /* attach has the reason */
         return FAILURE_NONE;
     snprintf(who, sizeof who, "pid %d", (int)target->pid);
     const char *wanted = options.text[OPTION_TIMER];
