@@ -558,11 +558,29 @@ static void failed(struct watcher *watcher)
 /* A count takes at most one part in so many of a CPU. */
 #define METHODS_CPU_PART    200
 #define METHODS_WAIT_MAX_MS 3600000
-#define COUNTING_MAX        2 /* processes of a fleet's watchers, at once */
+#define COUNTING_MAX        16 /* processes of a fleet's watchers, at once */
+#define COUNTING_OWNER      2  /* ... of one owner's JVMs */
 #define METHODS_LATE_MS     30000
 #define METHODS_INTERVAL_NS 1000000 /* of no meaning for it, but of the request's form */
 
-static int counting;
+static uid_t counting[COUNTING_MAX]; /* the owner of each that is under way */
+static int counting_count;
+
+static bool may_count(uid_t owner)
+{
+    int of_owner = 0;
+    for (int i = 0; i < counting_count; i++)
+        of_owner += counting[i] == owner;
+    return counting_count < COUNTING_MAX && of_owner < COUNTING_OWNER;
+}
+
+static void not_counting(uid_t owner)
+{
+    int at = 0;
+    while (counting[at] != owner)
+        at++;
+    counting[at] = counting[--counting_count];
+}
 
 /* A JVM whose methods could not be counted is left alone for twice as long each time. */
 static void methods_again(struct watcher *watcher, int64_t cpu_us)
@@ -633,7 +651,7 @@ static bool begin_count(struct watcher *watcher, struct kept_methods *methods,
         .format_count = 1,
         .format = {PROFILE_TOP}};
     char error[200];
-    if (counting == COUNTING_MAX)
+    if (!may_count(watcher->target.accountable))
         return false; /* at the next tick */
     methods_again(watcher, 0);
     watcher->methods = observe_child_start(&watcher->target, &request, error, sizeof error);
@@ -641,13 +659,15 @@ static bool begin_count(struct watcher *watcher, struct kept_methods *methods,
     watcher->methods_late = false;
     if (watcher->methods == NULL)
         return methods_otherwise(watcher, methods, sample, error);
-    counting++;
+    watcher->counted_for = watcher->target.accountable;
+    counting[counting_count++] = watcher->counted_for;
     return false;
 }
 
 static void close_count(struct watcher *watcher)
 {
-    counting -= watcher->methods != NULL && !watcher->methods_late;
+    if (watcher->methods != NULL && !watcher->methods_late)
+        not_counting(watcher->counted_for);
     observe_child_close(watcher->methods);
     watcher->methods = NULL;
 }
@@ -685,7 +705,7 @@ static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
     if (watcher->methods != NULL && watcher->now_ms >= watcher->methods_late_ms) {
         watcher->methods_late_ms = watcher->now_ms + watcher->options.methods_interval_ms;
         if (!watcher->methods_late) {
-            counting--; /* the others' are not to wait for it */
+            not_counting(watcher->counted_for); /* the others' are not to wait for it */
             methods_counted(watcher, LATE);
         }
         watcher->methods_late = true;

@@ -83,6 +83,7 @@ struct watcher {
     struct observe_child *methods;   /* counts them; NULL: none is at it */
     int64_t methods_late_ms;         /* until then it should be done */
     bool methods_late;
+    uid_t counted_for; /* whose place among those that count it has */
     int64_t next_methods_ms;
     enum methods_source methods_source; /* of the last reported number */
     int64_t list_backoff_ms;
