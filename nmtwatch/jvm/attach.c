@@ -1,6 +1,7 @@
 #include "nmtwatch/jvm/attach.h"
 
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/signals.h"
 #include "analyzers/parse/jcmd_reply.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/privileged.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS        5000
+#define ASKED_MS          1000 /* left for a question once this process was asked to end */
 #define REPLY_MAX_BYTES   ((size_t)256 << 20)
 #define REPLY_FIRST_BYTES ((size_t)16 << 10) /* an NMT summary is 4-8 KB */
 #define REPLY_KEEP_BYTES                                                                           \
@@ -600,6 +602,15 @@ void attach_abandon(struct attach *attach)
     attach->state = ATTACH_IDLE;
 }
 
+static void hurry(struct attach *attach)
+{
+    int64_t soon_ms = clock_ms(CLOCK_MONOTONIC) + ASKED_MS;
+    if (attach->deadline_ms > soon_ms)
+        attach->deadline_ms = soon_ms;
+    if (attach->stage == STAGE_CONNECT && attach->opening.deadline_ms > soon_ms)
+        attach->opening.deadline_ms = soon_ms;
+}
+
 enum failure_kind attach_run(struct attach *attach, const char *commands, struct span *reply,
                              struct failure *failure)
 {
@@ -609,10 +620,17 @@ enum failure_kind attach_run(struct attach *attach, const char *commands, struct
         snprintf(who, sizeof who, "pid %d", (int)attach->target.pid);
         return failure_set(failure, FAILURE_SYSTEM, who, strerror(errno));
     }
+    bool hurried = !attach->limits.until_asked;
     while (attach_step(attach) == ATTACH_BUSY) {
-        struct pollfd ready = {.fd = -1};
-        ready.fd = attach_fd(attach, &ready.events);
-        poll(&ready, 1, attach_wait_ms(attach));
+        if (!hurried && signals_asked() > 0) {
+            hurry(attach);
+            hurried = true;
+        }
+        struct pollfd ready[] = {{.fd = -1}, {.fd = hurried ? -1 : signals_fd(), .events = POLLIN}};
+        ready[0].fd = attach_fd(attach, &ready[0].events);
+        poll(ready, 2, attach_wait_ms(attach));
+        if (ready[1].revents != 0)
+            signals_seen();
     }
     *failure = attach->failure;
     *reply = attach_reply(attach, NULL);

@@ -35,6 +35,7 @@ struct attach_limits {
     int timeout_ms;               /* whole exchange; 0: 5000 */
     size_t reply_max_bytes;       /* 0: 256 MiB */
     struct reply_budget *replies; /* shared with other targets; NULL: none. It outlives attach */
+    bool until_asked;             /* attach_run: a second more once this process was asked to end */
 };
 
 struct attach *attach_create(const struct target *target, const struct attach_limits *limits);

@@ -391,6 +391,8 @@ static bool ask_all(struct asking *asking, enum moment moment, struct failure *f
         answered = answered || kind == FAILURE_NONE;
         if (!answered || kind == FAILURE_GONE)
             return false;
+        if (kind != FAILURE_NONE && signals_asked() > 0)
+            break;
         if (asking->live->facts == NULL && facts_reader_count(asking->live->reader) > 0)
             asking->live->facts = facts_reader_edit(asking->live->reader, 0);
     }
@@ -670,7 +672,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
                            const struct live_options *options, struct failure *failure)
 {
     struct asking asking = {.live = live, .target = target, .options = options, .arenas = -1};
-    const struct attach_limits limits = {.timeout_ms = options->timeout_ms};
+    const struct attach_limits limits = {.timeout_ms = options->timeout_ms, .until_asked = true};
     memset(live, 0, sizeof *live);
     failure->kind = FAILURE_NONE;
     snprintf(live->load_log_off_hint, sizeof live->load_log_off_hint,
@@ -692,7 +694,8 @@ enum failure_kind live_run(struct live *live, const struct target *target,
     if (asked) {
         live->facts->identity = target->identity;
         mapped_agents(target, live->facts);
-        count_ids(&asking);
+        if (signals_asked() == 0)
+            count_ids(&asking);
         watch_classes(&asking);
         if (options->gc && signals_asked() == 0)
             collect_garbage(&asking);
