@@ -91,9 +91,10 @@ enum failure_kind heap_dump_predict(struct heap_dump *dump, const struct target 
 {
     struct span reply;
     struct statfs folder;
+    const struct attach_limits limits = {.until_asked = true};
     memset(dump, 0, sizeof *dump);
     dump->fd = -1;
-    struct attach *attach = attach_create(target, NULL);
+    struct attach *attach = attach_create(target, &limits);
     if (attach == NULL)
         return failure_set(failure, FAILURE_SYSTEM, "nmtwatch", strerror(ENOMEM));
     enum failure_kind kind = attach_run(attach, "GC.heap_info", &reply, failure);
