@@ -23,6 +23,7 @@
 #define PASSED_MAX    256
 #define PASSED_MS     30000 /* the first time; then twice as long each time */
 #define PASSED_MAX_MS 600000
+#define FIGURES_MS    200
 #define OWNER_TIMES   10 /* an owner who held us is passed by for so many times as long */
 
 static int helper_fd = -1;
@@ -271,10 +272,12 @@ static bool is_late(const struct worker *worker, const struct privileged_request
            (waited_ms >= LATE_MS && (!proc_stat_read(worker->pid, &stat) || stat.state != 'R'));
 }
 
+static unsigned char answered[PRIVILEGED_BYTES_MAX]; /* behind the last answer */
+
 /* False: to be sent again. *ended: the worker had ended, or did meanwhile. The target is passed by for the second time
  * only: workers are ended when the configuration is read again, too. */
 static bool await(struct worker *worker, const struct privileged_request *request,
-                  struct privileged_answer *answer, void *bytes, size_t size, int *fd, bool *ended)
+                  struct privileged_answer *answer, int *fd, bool *ended)
 {
     int64_t began_ms = clock_ms(CLOCK_MONOTONIC), waited_ms = 0;
     ssize_t got;
@@ -283,8 +286,8 @@ static bool await(struct worker *worker, const struct privileged_request *reques
         struct pollfd wait = {.fd = worker->fd, .events = POLLIN};
         late = is_late(worker, request, waited_ms);
         poll(&wait, 1, late ? 0 : waited_ms < LATE_MS ? (int)(LATE_MS - waited_ms) : LOOK_MS);
-        got = privileged_receive_both(worker->fd, answer, sizeof *answer, bytes, size, fd,
-                                      MSG_DONTWAIT);
+        got = privileged_receive_both(worker->fd, answer, sizeof *answer, answered, sizeof answered,
+                                      fd, MSG_DONTWAIT);
         waited_ms = clock_ms(CLOCK_MONOTONIC) - began_ms;
     } while (got < 0 && (errno == EAGAIN || errno == EINTR) && !late);
     if (got >= (ssize_t)sizeof *answer && answer->length == (size_t)got - sizeof *answer) {
@@ -326,9 +329,9 @@ static struct worker *request_of(uid_t owner, const struct privileged_request *r
     return NULL;
 }
 
-/* bytes may be NULL. *fd is -1 where none came. False with errno, and answer->error. */
+/* *fd is -1 where none came; fd may be NULL. False with errno, and answer->error. */
 static bool ask(uid_t owner, const struct privileged_request *request,
-                struct privileged_answer *answer, void *bytes, size_t size, int *fd)
+                struct privileged_answer *answer, int *fd)
 {
     int none = -1;
     int *into = fd != NULL ? fd : &none;
@@ -339,7 +342,7 @@ static bool ask(uid_t owner, const struct privileged_request *request,
         worker = request_of(owner, request, -1);
         if (worker == NULL)
             *answer = (struct privileged_answer){.error = errno};
-    } while (worker != NULL && !await(worker, request, answer, bytes, size, into, &ended));
+    } while (worker != NULL && !await(worker, request, answer, into, &ended));
     if (none >= 0)
         close(none);
     errno = answer->error;
@@ -376,7 +379,7 @@ enum failure_kind privileged_look(struct target *target, pid_t pid, struct failu
 {
     struct privileged_request request = {.kind = PRIVILEGED_LOOK, .pid = pid};
     struct privileged_answer answer;
-    ask(owner_of(pid), &request, &answer, NULL, 0, NULL);
+    ask(owner_of(pid), &request, &answer, NULL);
     *target = answer.target;
     *failure = answer.failure;
     if (answer.error != 0 && failure->kind == FAILURE_NONE) {
@@ -395,7 +398,7 @@ void privileged_filter(const struct target *target, struct syscall_filter *filte
 {
     struct privileged_request request = about(PRIVILEGED_FILTER, target);
     struct privileged_answer answer;
-    if (ask(target->accountable, &request, &answer, NULL, 0, NULL))
+    if (ask(target->accountable, &request, &answer, NULL))
         *filter = answer.filter;
     else
         syscall_filter_unknown(filter, strerror(errno));
@@ -416,8 +419,42 @@ int privileged_proc(pid_t pid, const char *name)
     struct privileged_answer answer;
     int fd = -1;
     if (put_text(&request, name, strlen(name)))
-        ask(owner_of(pid), &request, &answer, NULL, 0, &fd);
+        ask(owner_of(pid), &request, &answer, &fd);
     return fd;
+}
+
+/* The agent's figures that came with a JVM's hsperfdata: for one reader, at once. */
+static struct {
+    pid_t pid; /* 0: none are kept */
+    uint64_t start_time_ticks;
+    int64_t at_ms;
+    int32_t length;
+    unsigned char bytes[PRIVILEGED_FIGURES_MAX];
+} figures;
+
+static void keep_figures(const struct target *target, const struct privileged_answer *answer)
+{
+    if (answer->figures < 0 || answer->figures > (int32_t)sizeof figures.bytes ||
+        (uint32_t)answer->figures > answer->length)
+        return;
+    figures.pid = target->pid;
+    figures.start_time_ticks = target->start_time_ticks;
+    figures.at_ms = clock_ms(CLOCK_MONOTONIC);
+    figures.length = answer->figures;
+    memcpy(figures.bytes, answered + answer->length - figures.length, (size_t)figures.length);
+}
+
+static bool take_figures(const struct target *target, void *bytes, size_t size, ssize_t *got)
+{
+    bool good = figures.pid == target->pid &&
+                figures.start_time_ticks == target->start_time_ticks &&
+                clock_ms(CLOCK_MONOTONIC) - figures.at_ms < FIGURES_MS;
+    figures.pid = 0;
+    if (!good)
+        return false;
+    *got = (size_t)figures.length < size ? figures.length : (ssize_t)size;
+    memcpy(bytes, figures.bytes, (size_t)*got);
+    return true;
 }
 
 ssize_t privileged_read(enum privileged_kind kind, const struct target *target, int64_t from,
@@ -427,11 +464,24 @@ ssize_t privileged_read(enum privileged_kind kind, const struct target *target, 
     struct privileged_answer answer;
     request.from = from;
     request.size = size < PRIVILEGED_BYTES_MAX ? (uint32_t)size : PRIVILEGED_BYTES_MAX;
-    if (!ask(target->accountable, &request, &answer, bytes, size, NULL))
+    ssize_t got;
+    if (kind == PRIVILEGED_FIGURES && take_figures(target, bytes, size, &got))
+        return got;
+    if (!ask(target->accountable, &request, &answer, NULL))
         return -1;
+    size_t length = answer.length;
+    if (kind == PRIVILEGED_PERFDATA && answer.figures >= 0) {
+        keep_figures(target, &answer);
+        length -= (uint32_t)answer.figures <= answer.length ? (uint32_t)answer.figures : 0;
+    }
+    if (length > size) {
+        errno = EIO;
+        return -1;
+    }
     if (size_of_file != NULL)
         *size_of_file = answer.size;
-    return (ssize_t)answer.length;
+    memcpy(bytes, answered, length);
+    return (ssize_t)length;
 }
 
 int privileged_open(enum privileged_kind kind, const struct target *target, const char *text)
@@ -440,7 +490,7 @@ int privileged_open(enum privileged_kind kind, const struct target *target, cons
     struct privileged_answer answer;
     int fd = -1;
     if (!put_text(&request, text, strlen(text)) ||
-        !ask(target->accountable, &request, &answer, NULL, 0, &fd))
+        !ask(target->accountable, &request, &answer, &fd))
         return -1;
     if (fd < 0)
         errno = EIO;
@@ -452,7 +502,7 @@ bool privileged_do(enum privileged_kind kind, const struct target *target, const
     struct privileged_request request = about(kind, target);
     struct privileged_answer answer;
     return put_text(&request, text, strlen(text)) &&
-           ask(target->accountable, &request, &answer, NULL, 0, NULL);
+           ask(target->accountable, &request, &answer, NULL);
 }
 
 int privileged_tidy(const struct target *target)
@@ -460,7 +510,7 @@ int privileged_tidy(const struct target *target)
     struct privileged_request request = about(PRIVILEGED_TIDY, target);
     struct privileged_answer answer;
     uid_t owner = target != NULL ? target->accountable : (uid_t)-2; /* nobody's: the host's /tmp */
-    return ask(owner, &request, &answer, NULL, 0, NULL) ? (int)answer.size : 0;
+    return ask(owner, &request, &answer, NULL) ? (int)answer.size : 0;
 }
 
 /* Our end of the socket that goes with the request, or -1 with errno. */

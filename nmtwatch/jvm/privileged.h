@@ -26,16 +26,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define PRIVILEGED_TEXT_MAX  4096
-#define PRIVILEGED_BYTES_MAX 65536 /* in one answer */
+#define PRIVILEGED_TEXT_MAX    4096
+#define PRIVILEGED_BYTES_MAX   65536 /* in one answer */
+#define PRIVILEGED_FIGURES_MAX 8192  /* of the agent's */
 
 enum privileged_kind {
     /* Of a worker. */
-    PRIVILEGED_LOOK,     /* target_open; the answer is the target */
-    PRIVILEGED_PROC,     /* /proc/PID/text, as a copy; of any process */
-    PRIVILEGED_FILTER,   /* its system call filter; the answer is what is known of it */
-    PRIVILEGED_PERFDATA, /* a part of its hsperfdata file; `size` of the answer is the whole */
-    PRIVILEGED_FIGURES,  /* the file in which the agent publishes its totals */
+    PRIVILEGED_LOOK,   /* target_open; the answer is the target */
+    PRIVILEGED_PROC,   /* /proc/PID/text, as a copy; of any process */
+    PRIVILEGED_FILTER, /* its system call filter; the answer is what is known of it */
+    PRIVILEGED_PERFDATA, /* a part of its hsperfdata file; `size` of the answer is the whole. Behind its last byte the
+                            figures of the agent, which a watch reads next */
+    PRIVILEGED_FIGURES,         /* the file in which the agent publishes its totals */
     PRIVILEGED_LOAD_LOG_BEGIN,  /* a guard for a class-load log; the answer is the pipe to it */
     PRIVILEGED_LOAD_LOG_OPEN,   /* that log, for reading by the worker */
     PRIVILEGED_LOAD_LOG_READ,   /* ... what comes next in it; no byte: nothing new */
@@ -77,7 +79,9 @@ struct privileged_answer {
     int64_t cpu_us;     /* what the worker has used until now */
     int64_t own_bytes;  /* resident memory that it shares with no file; of at most 10 s ago */
     char sentence[512]; /* CONFIG: what is wrong with it */
-    uint32_t length;    /* of the bytes behind this struct */
+    int32_t
+        figures; /* PERFDATA: how many of the bytes are the agent's figures; -1: it was not looked for them */
+    uint32_t length; /* of the bytes behind this struct */
 };
 
 /* Starts a worker for the JVMs of this owner. Our end of its socket (SOCK_SEQPACKET), or -1 with errno. *worker: its

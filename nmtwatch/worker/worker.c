@@ -224,6 +224,20 @@ static bool got_bytes(struct worker *worker, ssize_t got)
     return got >= 0;
 }
 
+/* Those that have room behind what is in the answer. */
+static void add_figures(struct worker *worker, const struct known *known)
+{
+    struct privileged_answer *answer = &worker->answer;
+    if (sizeof worker->bytes - answer->length < PRIVILEGED_FIGURES_MAX)
+        return;
+    int fd = agent_figures_file(&known->target);
+    ssize_t got = fd >= 0 ? read(fd, worker->bytes + answer->length, PRIVILEGED_FIGURES_MAX) : 0;
+    if (fd >= 0)
+        close(fd);
+    answer->figures = got > 0 ? (int32_t)got : 0;
+    answer->length += (uint32_t)answer->figures;
+}
+
 static bool read_perfdata(struct worker *worker, struct known *known)
 {
     struct stat status;
@@ -236,9 +250,14 @@ static bool read_perfdata(struct worker *worker, struct known *known)
     if (known->perfdata_fd < 0 || fstat(known->perfdata_fd, &status) != 0)
         return false;
     worker->answer.size = status.st_size;
+    worker->answer.figures = -1;
     if (worker->request.from >= 0 && got_bytes(worker, pread(known->perfdata_fd, worker->bytes,
-                                                             room(worker), worker->request.from)))
+                                                             room(worker), worker->request.from))) {
+        if (worker->answer.length > 0 &&
+            worker->request.from + worker->answer.length == status.st_size)
+            add_figures(worker, known);
         return true;
+    }
     close_perfdata(known);
     return false;
 }
