@@ -57,11 +57,13 @@ static struct fuse_attr attributes(uint64_t node)
                               .blksize = 4096};
 }
 
-/* The file system. What is withheld gets no answer. */
-static void deliver(int device)
+/* The file system, which ends with its user. What is withheld gets no answer. */
+static void deliver(int device, uid_t user)
 {
     static char request[1 << 18];
     int reads = 0;
+    if (setresuid(user, user, user) != 0)
+        _exit(1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
         if (read(device, request, sizeof request) < 0) {
@@ -152,7 +154,7 @@ int main(int count, char **argument)
         refused("a mount of fuse");
     pid_t daemon = fork();
     if (daemon == 0)
-        deliver(device);
+        deliver(device, user);
     close(device);
     if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0)
         refused("setresuid");

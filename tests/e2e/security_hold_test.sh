@@ -46,12 +46,12 @@ watch_polls &
 watching=$!
 
 gone() { ! kill -0 "$1" 2>/dev/null; }
-interrupted() { # LIMIT COMMAND...: ^C after a second; ends within two more, whatever its code
+interrupted() { # LIMIT COMMAND...: ^C after a second; ends within three more, whatever its code
     env --default-signal=INT,TERM "$@" >"$SCRATCH/out" 2>&1 &
     local pid=$!
     sleep 1
     kill -INT "$pid" 2>/dev/null
-    wait_for 4 gone "$pid"
+    wait_for 3 gone "$pid"
     gone "$pid" || kill -KILL "$pid"
     wait "$pid"
     [ $? != 137 ]
