@@ -66,7 +66,7 @@ for mode in memory lock tmp; do
         continue
     fi
     : >"$SCRATCH/gaps"
-    for verb in list "observe $holder methods" "observe $holder cpu --for 1s" "profile status $holder" \
+    for verb in list "observe $holder methods" "observe $holder cpu --for 1s" "profile $holder status" \
         "check $holder" "triage $holder -o $SCRATCH/triage" "doctor $holder"; do
         # shellcheck disable=SC2086 # options
         timeout -s KILL 20 "$NMTWATCH" $verb >"$SCRATCH/out" 2>&1
