@@ -109,6 +109,12 @@ static bool poll_sources(struct watcher *watcher, struct sample *sample)
     sample_clear(sample);
     if (!proc_sample(&watcher->proc, sample))
         return false;
+    struct judge_view view;
+    judge_view(watcher->judge, &view);
+    proc_starved(&watcher->proc, watcher->target.pid,
+                 !view.warm || watcher->load_log_phase != LOAD_LOG_IS_OFF ||
+                     judge_wants_names(watcher->judge),
+                 sample);
     complete_identity(watcher);
     if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
         perfdata_close(watcher->perfdata);

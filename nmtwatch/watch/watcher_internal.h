@@ -78,6 +78,7 @@ struct watcher {
     bool load_log_unusable;
     int load_log_number, load_log_off_tries;
     int64_t load_log_from_ms, load_log_next_ms, load_log_backoff_ms;
+    int64_t load_log_starved_ms;    /* SAMPLE_STARVED_MS when it began */
     int64_t load_log_idle_since_ms; /* names no longer wanted since; -1 still wanted */
     int64_t load_log_event_ms;
     int64_t load_log_grew_ms; /* when something was last read, or nothing was expected */
