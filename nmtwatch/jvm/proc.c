@@ -270,7 +270,7 @@ int64_t proc_uptime_ms(uint64_t start_time_ticks)
 
 int proc_open(struct proc *proc, const struct target *target)
 {
-    proc->start_time_ticks = target->start_time_ticks;
+    *proc = (struct proc){.start_time_ticks = target->start_time_ticks};
     proc->stat_fd = open_proc_file(target->pid, "stat");
     proc->statm_fd = open_proc_file(target->pid, "statm");
     if (proc->stat_fd >= 0 && proc->statm_fd >= 0)
