@@ -71,8 +71,8 @@ void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t w
 #define PAUSE_UNKNOWN_US INT64_MAX
 int64_t pause_predict(const struct pause_budget *budget, enum expensive_command command,
                       const struct pause_inputs *inputs);
-/* What has to be left of the budget for a command that has waited for a quiet machine. The default model of a
- * load is far too high for most JVMs, and only a measurement corrects it: until there is one, the work alone has to fit. */
+/* What has to be left of the budget for a command that has waited for a quiet machine. The default model of a load is
+ * far too high for most JVMs, and only a measurement corrects it: until there is one, the work alone has to fit. */
 int64_t pause_needed(const struct pause_budget *budget, enum expensive_command command,
                      const struct pause_inputs *inputs);
 /* The same JVM's prediction for a quiet machine: the work alone. */

@@ -109,7 +109,8 @@ bool ask(struct watcher *watcher, enum question question, const char *command);
 /* An expensive question has to wait, for a bounded time, because the machine is busy. Asked before
  * the question's schedule moves on. */
 bool ask_waits(struct watcher *watcher, enum expensive_command command);
-/* Predicts, checks the budget (and the cap), asks; or says why not: at first, when the reason changes, and each ten minutes. */
+/* Predicts, checks the budget (and the cap), asks; or says why not: at first, when the reason changes, and each ten
+ * minutes. */
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us);
 /* Charges the answer of an expensive question, and emits what it cost. */
