@@ -180,11 +180,36 @@ struct judge *judge_create(const struct target_identity *identity,
     judge->baseline_ms = judge->metaspace_left_s = -1;
     judge->classes_loaded = judge->classes_unloaded = judge->gc_young = judge->gc_old = -1;
     judge->suspicious_ms = judge->names_ms = -1;
+    judge->pace = 1;
     warmup_init(&judge->warmup,
                 warmup_s > JUDGE_VALUE_MAX / 1000 ? JUDGE_VALUE_MAX / 1000 : warmup_s,
                 judge->thresholds.value[TH_WARMUP_MAX_S],
                 judge->thresholds.value[TH_WARMUP_QUIET_PER_S], judge_value(identity->uptime_ms));
     return judge;
+}
+
+/* sample: NULL: another event. */
+static void follow_own_time(struct judge *judge, const struct sample *sample)
+{
+    int64_t starved_ms, since_ms = judge->now_ms - judge->sampled_ms;
+    bool measured = sample != NULL && sample_get(sample, SAMPLE_STARVED_MS, &starved_ms);
+    if (!measured && (sample == NULL || !sample_has(sample, SAMPLE_CPU_MS))) {
+        /* Between the looks at its threads it goes on at the same pace. */
+        int64_t own_ms = judge->sampled_own_ms + (int64_t)(judge->pace * (double)since_ms);
+        judge->own_ms = MAX(judge->own_ms, own_ms);
+        return;
+    }
+    if (measured) { /* it counts from 0 again after a restart */
+        int64_t more_ms = judge_value(starved_ms) - judge->starved_seen_ms;
+        judge->starved_seen_ms = judge_value(starved_ms);
+        judge->starved_ms += MAX(0, MIN(more_ms, since_ms));
+    }
+    judge->own_ms = MAX(judge->own_ms, judge->now_ms - judge->starved_ms);
+    judge->pace = measured && since_ms > 0
+                      ? (double)(judge->own_ms - judge->sampled_own_ms) / (double)since_ms
+                      : 1;
+    judge->sampled_ms = judge->now_ms;
+    judge->sampled_own_ms = judge->own_ms;
 }
 
 static void feed_sample(struct judge *judge, const struct sample *raw)
@@ -196,8 +221,9 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
     for (int i = 0; i < NMT_CATEGORY_COUNT; i++)
         copy.nmt[i].committed_bytes = judge_value(copy.nmt[i].committed_bytes);
     judge_classes_sample(judge, sample);
-    bool ended = warmup_add(&judge->warmup, judge->now_ms,
-                            sample_has(sample, SAMPLE_CLASSES_LOADED) ? judge->classes_loaded : -1);
+    bool ended =
+        warmup_add(&judge->warmup, judge->warmup.asked_s >= 0 ? judge->now_ms : judge->own_ms,
+                   sample_has(sample, SAMPLE_CLASSES_LOADED) ? judge->classes_loaded : -1);
     if (ended)
         judge->baseline_ms = judge->now_ms;
     judge_memory_sample(judge, sample);
@@ -214,6 +240,7 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
     int64_t ms = judge_value(event->ms);
     if (ms > judge->now_ms)
         judge->now_ms = ms; /* a recording may be damaged: time does not go back */
+    follow_own_time(judge, event->kind == EVENT_SAMPLE ? &event->sample : NULL);
     switch (event->kind) {
     case EVENT_SAMPLE:
         feed_sample(judge, &event->sample);

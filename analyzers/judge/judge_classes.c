@@ -71,6 +71,7 @@ static void follow_suspicion(struct judge *judge)
         return;
     if (judge->suspicious_ms < 0 && per_s >= needed) {
         judge->suspicious_ms = judge->now_ms;
+        judge->suspicious_own_ms = judge->own_ms;
         memset(&judge->turnover, 0, sizeof judge->turnover);
         judge->turnover.loaded = judge->classes_loaded;
         judge->turnover.unloaded = judge->classes_unloaded > 0 ? judge->classes_unloaded : 0;

@@ -88,6 +88,11 @@ struct judge {
     struct texts texts;    /* of findings that are being made, and of those alerts */
 
     int64_t now_ms;
+    /* The JVM's own time: without what it could not go on because others had the CPUs. A start that is stretched by
+     * others' load is no explosion: how long a family must keep its rate is counted in it. */
+    int64_t own_ms, starved_ms, starved_seen_ms;
+    double pace; /* own time a ms, by the last sample */
+    int64_t sampled_ms, sampled_own_ms;
     struct warmup warmup;
     int64_t baseline_ms; /* -1 until taken */
 
@@ -98,6 +103,7 @@ struct judge {
     int64_t classes_unloaded;
     int64_t gc_young; /* newest, -1 unknown; so the next */
     int64_t gc_old;
+    int64_t suspicious_own_ms;
     int64_t suspicious_ms; /* since when the load rate is suspicious; -1 it is not */
     struct {               /* counters when the suspicion began, and at the last unload since */
         int64_t loaded, unloaded, gc_old;
@@ -105,7 +111,7 @@ struct judge {
         int64_t unload_events;
     } turnover;
     int load_log;
-    int64_t load_log_from_ms;
+    int64_t load_log_from_ms, load_log_from_own_ms;
     int64_t names_ms; /* of the last census; -1 none */
     int family_count;
     struct family_track *families; /* FAMILIES_MAX; NULL until there are names */

@@ -138,7 +138,7 @@ static void track_add(struct family_track *track, int64_t ms, int64_t repeating)
  * at the pace that followed. */
 static double track_from(const struct judge *judge, const struct family_track *track)
 {
-    double from_ms = (double)judge->load_log_from_ms;
+    double from_ms = (double)judge->load_log_from_own_ms;
     if (track->count == 0)
         return from_ms;
     double first_ms = (double)track->point[0].ms, first = (double)track->point[0].repeating;
@@ -178,7 +178,7 @@ static int64_t span_needed_ms(const struct judge *judge, const struct family_row
     int64_t span_ms = judge_threshold(judge, TH_FAMILY_SPAN_S) * 1000;
     if (is_secondary(row) || may_be_in_a_jar(row))
         span_ms *= 2;
-    if (judge->identity.uptime_ms + judge->now_ms < YOUNG_JVM_MS && span_ms < YOUNG_SPAN_MS)
+    if (judge->identity.uptime_ms + judge->own_ms < YOUNG_JVM_MS && span_ms < YOUNG_SPAN_MS)
         span_ms = YOUNG_SPAN_MS;
     if (per_s >= FAST_RATE_PER_S && !judge_had_chance_to_unload(judge) &&
         span_ms < UNPROVEN_SPAN_MS)
@@ -192,9 +192,9 @@ static bool is_part_of_a_start(const struct judge *judge, const struct family_ro
                                double since_ms, double loads)
 {
     const struct family_track *all = &judge->all_loads;
-    double from_ms = (double)judge->load_log_from_ms;
+    double from_ms = (double)judge->load_log_from_own_ms;
     double all_loads =
-        track_at(all, from_ms, (double)judge->now_ms) - track_at(all, from_ms, since_ms);
+        track_at(all, from_ms, (double)judge->own_ms) - track_at(all, from_ms, since_ms);
     return row->max_same_name < REPEATED_MIN && loads * START_SHARE < all_loads;
 }
 
@@ -202,7 +202,7 @@ static bool is_part_of_a_start(const struct judge *judge, const struct family_ro
 static bool explodes(const struct judge *judge, const struct family_track *track,
                      struct suspect *suspect)
 {
-    double from_ms = track_from(judge, track), now_ms = (double)judge->now_ms;
+    double from_ms = track_from(judge, track), now_ms = (double)judge->own_ms;
     double span_ms = now_ms - from_ms, third_ms = span_ms / 3;
     if (span_ms < 1)
         return false;
@@ -285,10 +285,13 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         judge_value(names->from_ms) != judge->load_log_from_ms) {
         judge->load_log = names->load_log;
         judge->load_log_from_ms = judge_value(names->from_ms);
+        judge->load_log_from_own_ms =
+            judge->own_ms -
+            (int64_t)(judge->pace * (double)(judge->now_ms - judge->load_log_from_ms));
         judge->family_count = 0;
         judge->all_loads.count = 0;
     }
-    track_add(&judge->all_loads, judge->now_ms, judge_value(names->loads));
+    track_add(&judge->all_loads, judge->own_ms, judge_value(names->loads));
     int64_t producer_max = 0, any_max = 0;
     for (int i = 0; i < names->row_count; i++) {
         const struct family_row *row = &names->rows[i];
@@ -296,7 +299,7 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         if (track == NULL)
             continue;
         int64_t repeating = judge_value(row->repeating);
-        track_add(track, judge->now_ms, repeating);
+        track_add(track, judge->own_ms, repeating);
         any_max = MAX(any_max, repeating);
         if (!is_secondary(row) && repeating > producer_max)
             producer_max = repeating;
@@ -365,17 +368,17 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
         int64_t grown = -1, span_ms = 0;
         if (*classes_then >= 0) {
             grown = repeating - *classes_then;
-            span_ms = judge->now_ms - *then_ms;
+            span_ms = judge->own_ms - *then_ms;
         } else if (judge->suspicious_ms >= 0 && judge->classes_loaded >= 0) {
             int64_t loaded = judge->classes_loaded - judge->turnover.loaded;
-            span_ms = judge->now_ms - judge->suspicious_ms;
+            span_ms = judge->own_ms - judge->suspicious_own_ms;
             if (repeating * 2 >= loaded)
                 grown = loaded < repeating ? loaded : repeating;
         }
         /* Censuses may be closer together than the span: the older one is then kept. */
         if (*classes_then < 0 || grown < 0 || span_ms >= needed_span_ms) {
             *classes_then = repeating;
-            *then_ms = judge->now_ms;
+            *then_ms = judge->own_ms;
         }
         double per_s = span_ms > 0 ? (double)grown * 1000.0 / (double)span_ms : 0;
         if (grown >= needed && per_s >= (double)needed_per_s && !is_secondary(row) &&

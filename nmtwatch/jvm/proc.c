@@ -3,8 +3,10 @@
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -268,7 +270,7 @@ int64_t proc_uptime_ms(uint64_t start_time_ticks)
 
 int proc_open(struct proc *proc, const struct target *target)
 {
-    proc->start_time_ticks = target->start_time_ticks;
+    *proc = (struct proc){.start_time_ticks = target->start_time_ticks};
     proc->stat_fd = open_proc_file(target->pid, "stat");
     proc->statm_fd = open_proc_file(target->pid, "statm");
     if (proc->stat_fd >= 0 && proc->statm_fd >= 0)
@@ -299,8 +301,82 @@ bool proc_sample(struct proc *proc, struct sample *sample)
     return true;
 }
 
+#define DELAYS_MAX 512
+struct thread_delay {
+    int64_t tid, ns;
+};
+
+/* "CPU time, time on a run queue, time slices", in ns; -1: it has ended. */
+static int64_t thread_delay(int tasks, const char *tid)
+{
+    char path[64], text[80];
+    int64_t ran, waited;
+    snprintf(path, sizeof path, "%.20s/schedstat", tid);
+    int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &waited) == 2 ? waited : -1;
+}
+
+/* What the thread that waited longest has waited since the last call; a new thread: since its start. */
+static int64_t longest_delay_ns(struct proc *proc, DIR *tasks)
+{
+    struct thread_delay now[DELAYS_MAX];
+    int count = 0, before = 0;
+    int64_t longest_ns = 0;
+    for (struct dirent *entry; count < DELAYS_MAX && (entry = readdir(tasks)) != NULL;) {
+        int64_t ns = entry->d_name[0] != '.' ? thread_delay(dirfd(tasks), entry->d_name) : -1;
+        int64_t tid = atoll(entry->d_name), then_ns = 0;
+        if (ns < 0)
+            continue;
+        while (before < proc->delay_count && proc->delays[before].tid < tid)
+            before++;
+        if (before < proc->delay_count && proc->delays[before].tid == tid)
+            then_ns = proc->delays[before].ns;
+        longest_ns = ns - then_ns > longest_ns ? ns - then_ns : longest_ns;
+        now[count++] = (struct thread_delay){tid, ns};
+    }
+    memcpy(proc->delays, now, (size_t)count * sizeof *now);
+    proc->delay_count = count;
+    return longest_ns;
+}
+
+void proc_starved(struct proc *proc, pid_t pid, bool wanted, struct sample *sample)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = wanted ? opendir(path) : NULL;
+    bool first = proc->delays == NULL;
+    if (first && tasks != NULL)
+        proc->delays = calloc(DELAYS_MAX, sizeof *proc->delays);
+    if (tasks == NULL || proc->delays == NULL) {
+        free(proc->delays);
+        proc->delays = NULL;
+        proc->delay_count = 0;
+        if (tasks != NULL)
+            closedir(tasks);
+        return;
+    }
+    int64_t delay_ms = longest_delay_ns(proc, tasks) / 1000000;
+    closedir(tasks);
+    int64_t now_ms = clock_ms(CLOCK_MONOTONIC), cpu_ms = sample_value(sample, SAMPLE_CPU_MS);
+    int64_t most_ms = now_ms - proc->delays_ms - (cpu_ms - proc->delays_cpu_ms);
+    delay_ms = delay_ms < most_ms ? delay_ms : most_ms;
+    if (!first && delay_ms > 0)
+        proc->starved_ms += delay_ms;
+    proc->delays_ms = now_ms;
+    proc->delays_cpu_ms = cpu_ms;
+    if (!first)
+        sample_set(sample, SAMPLE_STARVED_MS, proc->starved_ms);
+}
+
 void proc_close(struct proc *proc)
 {
+    free(proc->delays);
+    proc->delays = NULL;
     if (proc->stat_fd >= 0)
         close(proc->stat_fd);
     if (proc->statm_fd >= 0)

@@ -15,12 +15,19 @@
 struct proc {
     int stat_fd, statm_fd;
     uint64_t start_time_ticks;
+    struct thread_delay *delays; /* of its threads, ascending; NULL: not being measured */
+    int delay_count;
+    int64_t delays_ms, delays_cpu_ms, starved_ms;
 };
 
 /* 0, or -1 with errno. */
 int proc_open(struct proc *proc, const struct target *target);
 /* Sets RSS_BYTES, THREADS, CPU_MS, UPTIME_MS. False when the process is gone or another one. */
 bool proc_sample(struct proc *proc, struct sample *sample);
+/* For how long the process could not go on because others had the CPUs: what the thread that waited longest has waited
+ * for one, less the CPU time that others of its threads had meanwhile. Summed over the calls; sets STARVED_MS. Some
+ * 5 us a thread, of 512 at most. wanted false: the next call begins anew. */
+void proc_starved(struct proc *proc, pid_t pid, bool wanted, struct sample *sample);
 void proc_close(struct proc *proc);
 
 /* The whole of /proc/PID/name, of at most so many bytes; the caller frees text.ptr. On failure ptr is NULL and

@@ -491,6 +491,12 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
 {
     struct member *member = jvm->owner;
     member_event(member, event, alerts);
+    if (event->kind == EVENT_COST && event->cost.measured_us < 0) {
+        char detail[sizeof event->cost.command + sizeof event->cost.skipped + 8];
+        snprintf(detail, sizeof detail, "%s: it %s", event->cost.command, event->cost.skipped);
+        say(context, "a question was left out:", member->label,
+            watcher_target(member->watcher)->pid, detail);
+    }
     if (alerts->count > 0)
         hand_on(context, member, alerts->alert, alerts->count);
 }

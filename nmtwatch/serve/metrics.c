@@ -284,6 +284,22 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
             exposition_int(out, target->counts.failed[kind]);
         }
     }
+    family(out, "nmtwatch_questions_left_out", EXPOSITION_COUNTER, "",
+           "Questions that were not asked because they would stop the application for too long, by "
+           "reason.");
+    EACH_TARGET (snapshot, target) {
+        for (int at = 0; at < EXPENSIVE_COMMAND_COUNT * LEFT_OUT_COUNT; at++) {
+            enum expensive_command command = (enum expensive_command)(at / LEFT_OUT_COUNT);
+            enum left_out why = (enum left_out)(at % LEFT_OUT_COUNT);
+            if (target->counts.left_out[command][why] == 0)
+                continue;
+            of(out, target);
+            exposition_label(out, "command", expensive_command_text(command));
+            exposition_label(out, "reason", left_out_reason(why));
+            exposition_created(out, began_s);
+            exposition_int(out, target->counts.left_out[command][why]);
+        }
+    }
     family(
         out, "nmtwatch_methods_wait_seconds", EXPOSITION_GAUGE, "seconds",
         "How long a JVM whose methods could not be counted waits for the next count, by reason.");

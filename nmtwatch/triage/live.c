@@ -258,7 +258,7 @@ static bool affordable(struct asking *asking, const struct step *step, struct pa
         snprintf(record->note, sizeof record->note, "waited %.1f s for a quiet machine: %s",
                  (double)waited_ms / 1000.0, words);
     }
-    int64_t predicted = pause_predict(&asking->budget, step->expensive, inputs);
+    int64_t predicted = pause_needed(&asking->budget, step->expensive, inputs);
     int64_t left = pause_left_us(&asking->budget, asking->now_ms);
     if (inputs->classes > 0 && predicted <= left)
         return true;

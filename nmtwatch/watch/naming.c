@@ -97,7 +97,9 @@ static void follow_load_log(struct watcher *watcher)
     else if (watcher->load_log_idle_since_ms < 0)
         watcher->load_log_idle_since_ms = watcher->now_ms;
     bool idle = !wanted && watcher->now_ms - watcher->load_log_idle_since_ms >= LOAD_LOG_LINGER_MS;
-    bool full = watcher->now_ms - watcher->load_log_from_ms >= LOAD_LOG_MAX_MS ||
+    int64_t starved_ms =
+        sample_value(&watcher->latest, SAMPLE_STARVED_MS) - watcher->load_log_starved_ms;
+    bool full = watcher->now_ms - watcher->load_log_from_ms - starved_ms >= LOAD_LOG_MAX_MS ||
                 watcher->load_log.bytes >= LOAD_LOG_MAX_BYTES;
     if (idle || full || watcher->now_ms - watcher->load_log_event_ms >= LOAD_LOG_EVENT_MS)
         naming_emit(watcher, CENSUS_LOAD_LOG, idle || full);
@@ -253,6 +255,7 @@ static void load_log_is_on(struct watcher *watcher, struct span reply, int resul
     }
     watcher->load_log_phase = LOAD_LOG_IS_ON;
     watcher->load_log_number++;
+    watcher->load_log_starved_ms = sample_value(&watcher->latest, SAMPLE_STARVED_MS);
     watcher->load_log_from_ms = watcher->load_log_event_ms = watcher->load_log_grew_ms =
         watcher->now_ms;
     watcher->load_log_idle_since_ms = -1;

@@ -120,6 +120,7 @@ void pressure_words(const struct pause_pressure *pressure, char *out, size_t siz
 
 /* A measurement holds for a JVM of the same size; a busy machine may need half as long again. */
 #define MEASURED_MARGIN_PERCENT  150
+#define PRESSED_KEPT_PERCENT     75
 #define RUNNABLE_PRESSED_PERCENT 150
 #define QUEUE_MAX_PERCENT        100000
 #define HAND_OVERS               4
@@ -206,20 +207,52 @@ static int64_t under_pressure(int64_t quiet_us, const struct pause_pressure *pre
            HAND_OVERS * SLICE_US * (queue - 100) / 100 + pressure->throttle_us;
 }
 
+/* What was measured, scaled by what the model says about growth and pressure since; -1: nothing was. */
+static int64_t as_measured(const struct pause_budget *budget, enum expensive_command command,
+                           const struct pause_inputs *inputs, bool pressed)
+{
+    if (!budget->measured[command][pressed].known)
+        return -1;
+    const struct pause_inputs *before = &budget->measured[command][pressed].inputs;
+    int64_t now = estimate(command, inputs), then = estimate(command, before);
+    if (pressed) {
+        now = under_pressure(now, &inputs->pressure);
+        then = under_pressure(then, &before->pressure);
+    }
+    double growth = now > then ? (double)now / (double)then : 1.0;
+    return (int64_t)((double)budget->measured[command][pressed].us * growth) *
+           MEASURED_MARGIN_PERCENT / 100;
+}
+
 int64_t pause_predict(const struct pause_budget *budget, enum expensive_command command,
                       const struct pause_inputs *inputs)
 {
     if (inputs->heap_bytes < 0 && COMMANDS[command].heap_mb_us > 0)
         return PAUSE_UNKNOWN_US;
     int64_t by_formula = estimate(command, inputs);
-    if (!budget->measured[command].known)
-        return under_pressure(by_formula, &inputs->pressure);
-    /* Scale what was measured by what the formula says about the growth since. */
-    int64_t then = estimate(command, &budget->measured[command].inputs);
-    double growth = by_formula > then ? (double)by_formula / (double)then : 1.0;
-    return under_pressure((int64_t)((double)budget->measured[command].us * growth) *
-                              MEASURED_MARGIN_PERCENT / 100,
-                          &inputs->pressure);
+    bool pressed = pause_pressed(&inputs->pressure);
+    int64_t under_load = as_measured(budget, command, inputs, true);
+    if (pressed && under_load >= 0)
+        return under_load;
+    int64_t quiet = as_measured(budget, command, inputs, false);
+    if (quiet < 0) /* a load only prolongs it */
+        quiet = under_load >= 0 && under_load < by_formula ? under_load : by_formula;
+    return under_pressure(quiet, &inputs->pressure);
+}
+
+int64_t pause_work(const struct pause_budget *budget, enum expensive_command command,
+                   const struct pause_inputs *inputs)
+{
+    struct pause_inputs alone = *inputs;
+    alone.pressure = (struct pause_pressure){.stalled_percent = -1};
+    return pause_predict(budget, command, &alone);
+}
+
+int64_t pause_needed(const struct pause_budget *budget, enum expensive_command command,
+                     const struct pause_inputs *inputs)
+{
+    return budget->measured[command][1].known ? pause_predict(budget, command, inputs)
+                                              : pause_work(budget, command, inputs);
 }
 
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms)
@@ -235,10 +268,15 @@ void pause_spend(struct pause_budget *budget, enum expensive_command command,
                  const struct pause_inputs *inputs, int64_t now_ms, int64_t us)
 {
     budget->total_us += us;
-    if (!pause_pressed(&inputs->pressure)) { /* else it measured the others */
-        budget->measured[command].known = true;
-        budget->measured[command].us = us;
-        budget->measured[command].inputs = *inputs;
+    bool pressed = pause_pressed(&inputs->pressure);
+    int64_t before_us = budget->measured[command][pressed].us / 100 * PRESSED_KEPT_PERCENT;
+    /* Under pressure one time says little of the next: a long one is forgotten step by step. */
+    if (!pressed || us >= before_us) {
+        budget->measured[command][pressed].known = true;
+        budget->measured[command][pressed].us = us;
+        budget->measured[command][pressed].inputs = *inputs;
+    } else {
+        budget->measured[command][pressed].us = before_us;
     }
     if (budget->spend_count == PAUSE_SPENDS_MAX) {
         /* Merge the two oldest, at the later time: never more generous than the truth. */

@@ -57,11 +57,12 @@ struct pause_budget {
     struct {
         int64_t ms, us;
     } spends[PAUSE_SPENDS_MAX];
+    /* On this JVM: [0] on a quiet machine, [1] under pressure. */
     struct {
         bool known;
         int64_t us;
         struct pause_inputs inputs;
-    } measured[EXPENSIVE_COMMAND_COUNT];
+    } measured[EXPENSIVE_COMMAND_COUNT][2];
 };
 
 void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t window_ms);
@@ -70,6 +71,13 @@ void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t w
 #define PAUSE_UNKNOWN_US INT64_MAX
 int64_t pause_predict(const struct pause_budget *budget, enum expensive_command command,
                       const struct pause_inputs *inputs);
+/* What has to be left of the budget for a command that has waited for a quiet machine. The default model of a load is
+ * far too high for most JVMs, and only a measurement corrects it: until there is one, the work alone has to fit. */
+int64_t pause_needed(const struct pause_budget *budget, enum expensive_command command,
+                     const struct pause_inputs *inputs);
+/* The same JVM's prediction for a quiet machine: the work alone. */
+int64_t pause_work(const struct pause_budget *budget, enum expensive_command command,
+                   const struct pause_inputs *inputs);
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);
 void pause_spend(struct pause_budget *budget, enum expensive_command command,
                  const struct pause_inputs *inputs, int64_t now_ms, int64_t us);

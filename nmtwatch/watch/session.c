@@ -182,7 +182,8 @@ static void watch_output_end(struct watch_output *output, int64_t ms, const stru
                        (long long)cost->commands[i].runs,
                        units_microseconds(cost->commands[i].measured_us).text);
             if (cost->commands[i].skipped > 0)
-                printf("  %s: skipped, over the pause budget\n", cost->commands[i].command);
+                printf("  %s: skipped %lld times, for its pause\n", cost->commands[i].command,
+                       (long long)cost->commands[i].skipped);
         }
         fflush(stdout);
     }

@@ -109,6 +109,12 @@ static bool poll_sources(struct watcher *watcher, struct sample *sample)
     sample_clear(sample);
     if (!proc_sample(&watcher->proc, sample))
         return false;
+    struct judge_view view;
+    judge_view(watcher->judge, &view);
+    proc_starved(&watcher->proc, watcher->target.pid,
+                 !view.warm || watcher->load_log_phase != LOAD_LOG_IS_OFF ||
+                     judge_wants_names(watcher->judge),
+                 sample);
     complete_identity(watcher);
     if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
         perfdata_close(watcher->perfdata);
@@ -125,6 +131,7 @@ static bool poll_sources(struct watcher *watcher, struct sample *sample)
 
 #define PRESSURE_EACH_MS 1000
 #define BUSY_WAIT_MS     15000
+#define SKIP_AGAIN_MS    600000
 
 bool ask(struct watcher *watcher, enum question question, const char *command)
 {
@@ -134,17 +141,32 @@ bool ask(struct watcher *watcher, enum question question, const char *command)
     return true;
 }
 
-static void emit_skip(struct watcher *watcher, enum expensive_command command, int64_t predicted_us,
-                      const char *reason)
+const char *left_out_reason(enum left_out why)
 {
-    if (watcher->skip_noted[command])
+    static const char *const NAMES[LEFT_OUT_COUNT] = {"budget", "busy", "too-long"};
+    return NAMES[why];
+}
+
+static void emit_skip(struct watcher *watcher, enum expensive_command command, enum left_out why,
+                      int64_t predicted_us, const char *reason)
+{
+    watcher->counts.left_out[command][why]++;
+    watcher->skip[command].times++;
+    if (watcher->skip[command].noted && watcher->skip[command].why == why &&
+        watcher->now_ms < watcher->skip[command].again_ms)
         return;
-    watcher->skip_noted[command] = true;
     struct event event = {.kind = EVENT_COST};
     snprintf(event.cost.command, sizeof event.cost.command, "%s", expensive_command_text(command));
     event.cost.predicted_us = predicted_us;
     event.cost.measured_us = -1;
     snprintf(event.cost.skipped, sizeof event.cost.skipped, "%s", reason);
+    if (watcher->skip[command].times > 1)
+        text_add(event.cost.skipped, sizeof event.cost.skipped, " (%" PRId64 " times)",
+                 watcher->skip[command].times);
+    watcher->skip[command].noted = true;
+    watcher->skip[command].why = why;
+    watcher->skip[command].again_ms = watcher->now_ms + SKIP_AGAIN_MS;
+    watcher->skip[command].times = 0;
     watcher_emit(watcher, &event);
 }
 
@@ -195,24 +217,28 @@ bool ask_expensive(struct watcher *watcher, enum question question, enum expensi
     int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
     int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
     char reason[128];
-    const char *busy = pause_pressed(&now.pressure) ? " on this busy machine" : "";
-    if (predicted_us > left_us) {
+    if (pause_needed(&watcher->pause, command, &now) > left_us) {
+        bool pressed = pause_pressed(&now.pressure);
+        const char *busy = pressed ? " on this busy machine" : "";
         snprintf(reason, sizeof reason,
                  "would stop the application for about %.1f ms%s; %.1f ms are left of the budget",
                  (double)predicted_us / 1000, busy, (double)left_us / 1000);
-        emit_skip(watcher, command, predicted_us, reason);
+        emit_skip(watcher, command, pressed ? LEFT_OUT_BUSY : LEFT_OUT_BUDGET, predicted_us,
+                  reason);
         return false;
     }
-    if (predicted_us > cap_us) {
+    int64_t work_us = pause_work(&watcher->pause, command, &now);
+    if (work_us > cap_us) {
         snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms%s, too long below the trigger rate",
-                 (double)predicted_us / 1000, busy);
-        emit_skip(watcher, command, predicted_us, reason);
+                 "would stop the application for about %.0f ms, too long below the trigger rate",
+                 (double)work_us / 1000);
+        emit_skip(watcher, command, LEFT_OUT_TOO_LONG, work_us, reason);
         return false;
     }
     if (!ask(watcher, question, expensive_command_text(command)))
         return false;
-    watcher->skip_noted[command] = false;
+    watcher->skip[command].noted = false;
+    watcher->skip[command].times = 0;
     watcher->expensive = command;
     watcher->predicted_us = predicted_us;
     watcher->pause_inputs = now;
@@ -235,7 +261,7 @@ void ask_charge(struct watcher *watcher)
 
 #define BACKOFF_FIRST_MS 5000
 #define BACKOFF_MAX_MS   300000
-#define LOADERS_CAP_US   20000 /* without suspicion a safepoint must be shorter than this */
+#define LOADERS_CAP_US   20000 /* without suspicion its work must be shorter than this */
 #define LOADERS_SUSPECT_MS                                                                         \
     6000 /* between loader censuses when they are the only names there are                         \
           */
@@ -287,7 +313,7 @@ static bool ask_loaders(struct watcher *watcher)
 /* Announces what each histogram will cost, before the first one. */
 static void announce_histograms(struct watcher *watcher, const struct pause_inputs *inputs)
 {
-    int64_t us = pause_predict(&watcher->pause, EXPENSIVE_HISTOGRAM_ALL, inputs);
+    int64_t us = pause_needed(&watcher->pause, EXPENSIVE_HISTOGRAM_ALL, inputs);
     const struct watch_options *options = &watcher->options;
     char too_much[100] = "";
     if (watcher->histogram_announced)
@@ -887,7 +913,7 @@ void watcher_resume(struct watcher *watcher, const struct judge_memory *memory, 
         return;
     pause_spend(&watcher->pause, EXPENSIVE_LOADER_STATS, &none, watcher->now_ms, pause_us);
     /* The command is a stand-in: nothing was measured, and the counter is of this process. */
-    watcher->pause.measured[EXPENSIVE_LOADER_STATS].known = false;
+    watcher->pause.measured[EXPENSIVE_LOADER_STATS][0].known = false;
     watcher->pause.total_us = 0;
 }
 

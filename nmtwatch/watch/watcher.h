@@ -57,6 +57,15 @@ const struct judge *watcher_judge(const struct watcher *watcher);
 /* The latest value of each field: values of different ages, for the live table. */
 const struct sample *watcher_latest(const struct watcher *watcher);
 
+/* Why a question that stops the application was not asked. */
+enum left_out {
+    LEFT_OUT_BUDGET,   /* more than is left of the pause budget */
+    LEFT_OUT_BUSY,     /* the same, because the machine is busy */
+    LEFT_OUT_TOO_LONG, /* too long while nothing is suspicious */
+    LEFT_OUT_COUNT
+};
+const char *left_out_reason(enum left_out why);
+
 struct watcher_counts {
     int64_t polls;     /* samples taken */
     int64_t questions; /* exchanges with the JVM that were answered */
@@ -68,6 +77,7 @@ struct watcher_counts {
     int64_t answer_us;         /* wall time of all exchanges that were answered */
     int64_t failed[FAILURE_KIND_COUNT];
     int64_t observed_cpu_us; /* spent by processes that looked from outside */
+    int64_t left_out[EXPENSIVE_COMMAND_COUNT][LEFT_OUT_COUNT];
     int methods_failed;      /* counts of methods in succession */
     int64_t methods_wait_ms; /* until the next, then */
     char methods_why[120];   /* why the last one did, raw */

@@ -61,7 +61,12 @@ struct watcher {
     enum expensive_command expensive; /* of LOADERS, HISTOGRAM, CLASS_LIST */
     int64_t predicted_us;
     struct pause_inputs pause_inputs;
-    bool skip_noted[EXPENSIVE_COMMAND_COUNT];
+    struct {
+        bool noted;
+        enum left_out why;
+        int64_t again_ms; /* not before this, for the same reason */
+        int64_t times;    /* since it was noted */
+    } skip[EXPENSIVE_COMMAND_COUNT];
     struct pause_pressure pressure; /* as read last */
     int64_t next_pressure_ms;
     int64_t wait_until_ms[EXPENSIVE_COMMAND_COUNT]; /* for a quiet machine; 0: does not wait */
@@ -73,6 +78,7 @@ struct watcher {
     bool load_log_unusable;
     int load_log_number, load_log_off_tries;
     int64_t load_log_from_ms, load_log_next_ms, load_log_backoff_ms;
+    int64_t load_log_starved_ms;    /* SAMPLE_STARVED_MS when it began */
     int64_t load_log_idle_since_ms; /* names no longer wanted since; -1 still wanted */
     int64_t load_log_event_ms;
     int64_t load_log_grew_ms; /* when something was last read, or nothing was expected */
@@ -104,7 +110,8 @@ bool ask(struct watcher *watcher, enum question question, const char *command);
 /* An expensive question has to wait, for a bounded time, because the machine is busy. Asked before
  * the question's schedule moves on. */
 bool ask_waits(struct watcher *watcher, enum expensive_command command);
-/* Predicts, checks the budget (and the cap), asks; or says once why not. */
+/* Predicts, checks the budget (and the cap), asks; or says why not: at first, when the reason changes, and each ten
+ * minutes. */
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us);
 /* Charges the answer of an expensive question, and emits what it cost. */

@@ -82,18 +82,25 @@ static struct watch_command_cost *cost_of(struct watch_cost *cost, const char *c
     return &cost->commands[at];
 }
 
-/* Counts the commands that stopped a JVM, or would have. */
-static void cost_event(struct watch_cost *cost, const struct event *event)
+/* Counts the commands that stopped a JVM, or would have: of these not each is an event. */
+static void cost_event(struct watch_cost *cost, const struct watcher *watcher,
+                       const struct event *event)
 {
+    struct watcher_counts counts = watcher_counts(watcher);
     struct watch_command_cost *command =
         event->kind == EVENT_COST ? cost_of(cost, event->cost.command) : NULL;
-    if (command == NULL)
-        return;
-    if (event->cost.measured_us < 0) {
-        command->skipped++;
-    } else {
+    if (command != NULL && event->cost.measured_us >= 0) {
         command->runs++;
         command->measured_us += event->cost.measured_us;
+    }
+    for (int i = 0; i < EXPENSIVE_COMMAND_COUNT; i++) {
+        int64_t skipped = 0;
+        for (int why = 0; why < LEFT_OUT_COUNT; why++)
+            skipped += counts.left_out[i][why];
+        command =
+            skipped > 0 ? cost_of(cost, expensive_command_text((enum expensive_command)i)) : NULL;
+        if (command != NULL)
+            command->skipped = skipped;
     }
 }
 
@@ -193,7 +200,7 @@ static void on_event(void *context, struct watcher *watcher, const struct event 
     struct watched *jvm = context;
     const struct watching_sink *sink = &jvm->watching->sink;
     (void)watcher;
-    cost_event(&jvm->cost, event);
+    cost_event(&jvm->cost, watcher, event);
     if (jvm->recorder != NULL) {
         recorder_event(jvm->recorder, event);
         for (int i = 0; i < alerts->count; i++)

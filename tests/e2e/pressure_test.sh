@@ -38,6 +38,7 @@ contains "watch: waits, and says for how long" \
 first=$(jq -s '[.[] | select(.type == "cost")][0]' "$SCRATCH/watch")
 is "watch: not before the wait is over" "$(jq '.ms >= 14000' <<<"$first")" true
 is "watch: the load is part of the prediction" "$(jq '.predicted_us >= 20000' <<<"$first")" true
+is "watch: and it is asked then, though more is predicted than it takes" "$(jq '.measured_us > 0' <<<"$first")" true
 
 is "watch: told to ignore it, it neither waits nor says so" \
     "$(jq -s '[.[] | select(.type == "note")] | length' "$SCRATCH/ignored")" 0

@@ -99,4 +99,25 @@ kill "$FAKE"
 wait "$FAKE" 2>/dev/null
 lacks_in "stopped: no thread dump in its log" "$SCRATCH/stopped-fake" "thread dump"
 
+# A question that is left out for its pause: counted each time, one line at the time.
+fake left-out-fake
+"$NMTWATCH" watch --json --for 7s --nmt-interval 1s --methods never --loaders-interval 1s --pause-budget 1ms/10min --cpu-pressure ignore \
+    "$FAKE" >"$SCRATCH/left-out" 2>&1
+skipped='select(.type == "cost" and .measured_us == -1)'
+is "left out: one line" "$(jq -c "$skipped" "$SCRATCH/left-out" | grep -c .)" 1
+check "left out: when it happens" jq -es "[.[] | $skipped | .ms][0] < 3000" "$SCRATCH/left-out"
+check "left out: the end counts each" jq -es \
+    '[.[] | select(.type == "end") | .cost.commands[] | .skipped][0] >= 3' "$SCRATCH/left-out"
+printf '[serve]\nlisten = 127.0.0.1:%d\n[watch]\nloaders_interval = 1s\npause_budget = 1ms/10min\ncpu_pressure = ignore\n' 19431 >"$SCRATCH/serve.ini"
+spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/serve" 2>&1
+SERVE=$SPAWNED
+left_out() { # a series of the fake JVM with more than one question
+    curl -s http://127.0.0.1:19431/metrics |
+        grep -q '^nmtwatch_questions_left_out_total{.*command="VM.classloader_stats",reason="budget"} [2-9]'
+}
+check "left out: serve has a metric by command and reason" wait_for 15 left_out
+check "left out: serve's log says so" grep -q 'a question was left out: .*VM.classloader_stats: it would stop' "$SCRATCH/serve"
+kill "$SERVE" "$FAKE"
+wait "$SERVE" "$FAKE" 2>/dev/null
+
 done_testing
