@@ -27,7 +27,7 @@ leave_groups() {
         echo THAWED >"$group/freezer.state"
         echo 0 >"$group/cgroup.freeze"
         kill_jvm "$JVM_PID"
-        for _ in 1 2 3 4 5; do rmdir "$group" && break || sleep 0.2; done
+        wait_for 2 rmdir "$group"
     done 2>/dev/null
     GROUPS_MADE=()
 }
@@ -80,6 +80,7 @@ address_space() {
 }
 # What is in the group is what the JVM touches from now on; a limit above that by one page leaves nothing.
 memory_max() {
+    # shellcheck disable=SC2016 # for the inner shell
     start sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$MEMORY_GROUP" --
     if [ -e "$MEMORY_GROUP/memory.max" ]; then
         echo $(($(cat "$MEMORY_GROUP/memory.current") + 4096)) >"$MEMORY_GROUP/memory.max"
