@@ -97,7 +97,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 PROCESS := messages files signals left_behind apart
-JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files target accountable syscall_filter attach attach_connect
+JVM := failure privileged as_target rooted proc room perfdata agent_files jdk_files target accountable syscall_filter attach attach_connect
 WATCH := watch_options pause_budget load_log naming watcher watching stop_profiler session
 RECORD := recording
 ALERT := notify receiver message queue http_post delivery push

@@ -6,6 +6,7 @@
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/room.h"
 #include "nmtwatch/jvm/syscall_filter.h"
 
 #include <errno.h>
@@ -205,7 +206,7 @@ static enum attach_state fail_with_span(struct attach *attach, enum failure_kind
 static enum attach_state fail_no_answer(struct attach *attach)
 {
     if (target_state_now(&attach->target).stopped)
-        return fail(attach, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+        return fail(attach, FAILURE_NO_ANSWER, TARGET_STOPPED);
     char detail[96];
     snprintf(detail, sizeof detail, "%zu bytes of an unfinished reply came within %d ms",
              attach->reply_len, attach->limits.timeout_ms);
@@ -321,8 +322,12 @@ int attach_ask_operation(struct attach *attach, const char *operation, const cha
         attach->as_owner = true;
     name_question(attach);
     char why[300];
+    const char *first =
+        strcmp(attach->operation, "jcmd") == 0 ? attach->args[0] : attach->operation;
     if (would_kill(attach, why, sizeof why))
         fail(attach, FAILURE_SECCOMP, why);
+    else if (room_for_question(&attach->target, first, why, sizeof why) != NULL)
+        fail(attach, FAILURE_NO_ROOM, why);
     else
         begin_exchange(attach);
     return 0;

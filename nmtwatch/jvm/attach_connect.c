@@ -1,6 +1,7 @@
 #include "nmtwatch/jvm/attach_connect.h"
 
 #include "nmtwatch/jvm/as_target.h"
+#include "nmtwatch/jvm/room.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
@@ -292,7 +293,7 @@ enum failure_kind connect_obstacle(const struct target *target, const char **det
         return FAILURE_ATTACH_DISABLED;
     struct target_state state = target_state_now(target);
     if (state.stopped) { /* the signal would wait for it, and arrive without us */
-        *detail = "the process is stopped (state T)";
+        *detail = TARGET_STOPPED;
         return FAILURE_NO_ANSWER;
     }
     if (!state.handles_sigquit)
@@ -307,7 +308,10 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
 {
     const struct target *target = attempt->target;
     const char *detail;
+    char words[120];
     enum failure_kind obstacle = connect_obstacle(target, &detail);
+    if (obstacle == FAILURE_NONE && (detail = room_for_thread(target, words, sizeof words)) != NULL)
+        obstacle = FAILURE_NO_ROOM;
     /* The first thread of a JVM that is ending may be gone before the process is. */
     if (obstacle == FAILURE_ATTACH_DISABLED && !target->attach_disabled &&
         !connect_process_alive(attempt))
@@ -638,7 +642,7 @@ static enum connect_state timed_out(struct attach_connect *attempt)
     if (!connect_process_alive(attempt))
         return fail(attempt, FAILURE_GONE, NULL);
     if (target_state_now(attempt->target).stopped)
-        return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+        return fail(attempt, FAILURE_NO_ANSWER, TARGET_STOPPED);
     if (attempt->signalled && closed_to_target(attempt))
         return fail(attempt, FAILURE_NO_TMP, "its user may not write there");
     return fail(attempt, FAILURE_NO_ANSWER,

@@ -9,32 +9,84 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* --- memory limit ----------------------------------------------------------------------------- */
+/* --- limits of control groups ------------------------------------------------------------------ */
 
 /* Version 1 writes "no limit" as the largest number of whole pages. */
 #define NO_LIMIT (INT64_C(1) << 60)
 
-static int64_t read_limit(const char *path)
+/* The names in version 1 and in version 2. */
+static const struct controller {
+    struct span name;
+    const char *limit[2], *used[2];
+} memory = {SPAN_LITERAL("memory"),
+            {"memory.limit_in_bytes", "memory.max"},
+            {"memory.usage_in_bytes", "memory.current"}},
+  pids = {SPAN_LITERAL("pids"), {"pids.max", "pids.max"}, {"pids.current", "pids.current"}};
+
+static size_t read_file(const char *folder, const char *name, char *text, size_t size)
+{
+    char path[PATH_MAX];
+    int wanted = snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = wanted > 0 && (size_t)wanted < sizeof path
+                 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                 : -1;
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, size);
+    close(fd);
+    return length > 0 ? (size_t)length : 0;
+}
+
+static int64_t read_limit(const char *folder, const char *name)
 {
     char text[32];
-    int64_t bytes = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -1;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    struct span number = span_of(text, length > 0 ? (size_t)length : 0);
-    if (!span_take_i64(&number, &bytes) || bytes < 0 || bytes >= NO_LIMIT)
+    int64_t number = -1;
+    struct span left = span_of(text, read_file(folder, name, text, sizeof text));
+    if (!span_take_i64(&left, &number) || number < 0 || number >= NO_LIMIT)
         return -1; /* "max" */
-    return bytes;
+    return number;
+}
+
+/* The cache of files in a group, which the kernel gives back before it ends a process. */
+static int64_t file_cache(const char *folder)
+{
+    static const struct span keys[] = {
+        SPAN_LITERAL("total_inactive_file "), SPAN_LITERAL("total_active_file "),
+        SPAN_LITERAL("inactive_file "), SPAN_LITERAL("active_file ")};
+    char text[8192];
+    struct span rest = span_of(text, read_file(folder, "memory.stat", text, sizeof text)), line;
+    int64_t sum[4] = {0};
+    while (span_take_line(&rest, &line))
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (span_starts_with(line, keys[i])) {
+                struct span number = span_of(line.ptr + keys[i].len, line.len - keys[i].len);
+                span_take_i64(&number, &sum[i]);
+            }
+    return sum[0] + sum[1] > 0 ? sum[0] + sum[1] : sum[2] + sum[3];
+}
+
+/* The limit of one group, or what is left of it; -1: there is no limit. */
+static int64_t of_group(const char *folder, const struct controller *of, bool unified, bool left)
+{
+    int64_t limit = read_limit(folder, of->limit[unified]);
+    if (limit < 0 || !left)
+        return limit;
+    int64_t used = read_limit(folder, of->used[unified]);
+    if (used < 0)
+        return -1;
+    if (of == &memory && limit - used < ROOM_LOOKED_AT_BYTES)
+        used -= file_cache(folder);
+    return limit > used ? limit - used : 0;
 }
 
 /* The smallest of a group and of those around it. */
-static int64_t smallest(const char *root, struct span group, const char *file)
+static int64_t smallest(const char *root, struct span group, const struct controller *of,
+                        bool unified, bool left)
 {
     char path[PATH_MAX];
     int64_t least = -1;
@@ -44,10 +96,11 @@ static int64_t smallest(const char *root, struct span group, const char *file)
     for (;;) {
         while (length > 0 && group.ptr[length - 1] == '/')
             length--;
-        int wanted = snprintf(path, sizeof path, "%s%.*s/%s", root, (int)length, group.ptr, file);
-        int64_t bytes = wanted > 0 && (size_t)wanted < sizeof path ? read_limit(path) : -1;
-        if (bytes >= 0 && (least < 0 || bytes < least))
-            least = bytes;
+        int wanted = snprintf(path, sizeof path, "%s%.*s", root, (int)length, group.ptr);
+        int64_t found =
+            wanted > 0 && (size_t)wanted < sizeof path ? of_group(path, of, unified, left) : -1;
+        if (found >= 0 && (least < 0 || found < least))
+            least = found;
         if (length == 0)
             return least;
         while (length > 0 && group.ptr[length - 1] != '/')
@@ -55,14 +108,13 @@ static int64_t smallest(const char *root, struct span group, const char *file)
     }
 }
 
-static bool has_memory(struct span controllers)
+static bool has_controller(struct span controllers, struct span name)
 {
-    static const struct span NAME = SPAN_LITERAL("memory");
     for (size_t at = 0; at <= controllers.len;) {
         size_t end = at;
         while (end < controllers.len && controllers.ptr[end] != ',')
             end++;
-        if (end - at == NAME.len && memcmp(controllers.ptr + at, NAME.ptr, NAME.len) == 0)
+        if (end - at == name.len && memcmp(controllers.ptr + at, name.ptr, name.len) == 0)
             return true;
         at = end + 1;
     }
@@ -70,7 +122,8 @@ static bool has_memory(struct span controllers)
 }
 
 /* Lines "number:controllers:path"; no controllers for version 2. */
-int64_t memory_limit_of(struct span cgroup, const char *folder)
+static int64_t of_groups(struct span cgroup, const char *folder, const struct controller *of,
+                         bool left_of_it)
 {
     char root[PATH_MAX];
     struct span line;
@@ -86,24 +139,53 @@ int64_t memory_limit_of(struct span cgroup, const char *folder)
         struct span controllers = span_of(first + 1, (size_t)(second - first - 1));
         struct span group = span_of(second + 1, left - controllers.len - 1);
         bool unified = controllers.len == 0;
-        if (!unified && !has_memory(controllers))
+        if (!unified && !has_controller(controllers, of->name))
             continue;
-        snprintf(root, sizeof root, "%s%s", folder, unified ? "" : "/memory");
-        int64_t bytes = smallest(root, group, unified ? "memory.max" : "memory.limit_in_bytes");
-        if (bytes >= 0 && (least < 0 || bytes < least))
-            least = bytes;
+        snprintf(root, sizeof root, "%s%s%.*s", folder, unified ? "" : "/",
+                 unified ? 0 : (int)of->name.len, of->name.ptr);
+        int64_t found = smallest(root, group, of, unified, left_of_it);
+        if (found >= 0 && (least < 0 || found < least))
+            least = found;
     }
     return least;
 }
 
-int64_t memory_limit(pid_t pid)
+int64_t memory_limit_of(struct span cgroup, const char *folder)
+{
+    return of_groups(cgroup, folder, &memory, false);
+}
+
+int64_t memory_room_of(struct span cgroup, const char *folder)
+{
+    return of_groups(cgroup, folder, &memory, true);
+}
+
+int64_t pids_room_of(struct span cgroup, const char *folder)
+{
+    return of_groups(cgroup, folder, &pids, true);
+}
+
+static int64_t of_process(pid_t pid, int64_t of(struct span cgroup, const char *folder))
 {
     struct span text = proc_read(pid, "cgroup");
-    if (text.ptr == NULL)
-        return -1;
-    int64_t bytes = memory_limit_of(text, "/sys/fs/cgroup");
+    int64_t found = text.ptr != NULL ? of(text, "/sys/fs/cgroup") : -1;
     free((void *)(uintptr_t)text.ptr);
-    return bytes;
+    return found;
+}
+
+int64_t memory_limit(pid_t pid)
+{
+    return of_process(pid, memory_limit_of);
+}
+
+int64_t memory_room(pid_t pid)
+{
+    return of_process(pid, memory_room_of);
+}
+
+int64_t pids_room(pid_t pid)
+{
+    return of_process(pid, pids_room_of);
 }
 
 static int open_proc_file(pid_t pid, const char *name)

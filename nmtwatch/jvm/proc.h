@@ -75,3 +75,10 @@ bool proc_maps_close(struct proc_maps *maps);
 int64_t memory_limit(pid_t pid);
 /* The same for the text of a cgroup file and another folder than /sys/fs/cgroup, for tests. */
 int64_t memory_limit_of(struct span cgroup, const char *folder);
+/* What is left of the tightest limit: of memory (the cache of files counts as free), and of processes and threads. */
+#define ROOM_LOOKED_AT_BYTES                                                                       \
+    ((int64_t)64 << 20) /* with more than this left the cache is not looked at */
+int64_t memory_room(pid_t pid);
+int64_t memory_room_of(struct span cgroup, const char *folder);
+int64_t pids_room(pid_t pid);
+int64_t pids_room_of(struct span cgroup, const char *folder);

@@ -6,6 +6,7 @@
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/room.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/machine/machine.h"
@@ -108,7 +109,7 @@ struct target_state target_state_now(const struct target *target)
     struct span text = proc_read(target->pid, "status");
     if (text.ptr != NULL && proc_status_parse(&status, text) == PARSE_OK &&
         target_still_same(target)) {
-        state.stopped = status.state == 'T' || status.state == 't';
+        state.stopped = status.state == 'T' || status.state == 't' || room_is_frozen(target->pid);
         state.handles_sigquit = proc_status_catches(&status, SIGQUIT);
     }
     free((void *)text.ptr);

@@ -84,9 +84,10 @@ struct machine_text target_machine(const struct target *target);
 
 /* What it does at this moment; all false when it is gone. */
 struct target_state {
-    bool stopped;         /* SIGSTOP or a tracer: it cannot answer */
+    bool stopped;         /* SIGSTOP, a tracer or a frozen control group: it cannot answer */
     bool handles_sigquit; /* without a handler SIGQUIT would kill it */
 };
+#define TARGET_STOPPED "the process is stopped (state T) or frozen"
 struct target_state target_state_now(const struct target *target);
 /* Reads identity again (a JVM in its first moments has no hsperfdata yet). */
 void target_refresh_identity(struct target *target);

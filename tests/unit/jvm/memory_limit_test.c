@@ -52,6 +52,22 @@ static void version_1(void **state)
     assert_int_equal(of("4:cpu,memory:/docker/a\n0::/pods/two\n"), 536870912);
 }
 
+static void what_is_left(void **state)
+{
+    (void)state;
+    static const char group[] = "3:pids:/tight\n0::/pods/two\n";
+    folder_put("/pods/two/memory.current", "1073737728\n");
+    folder_put("/pids/tight/pids.max", "20\n");
+    folder_put("/pids/tight/pids.current", "21\n");
+    struct span text = span_of(group, sizeof group - 1);
+    assert_int_equal(memory_room_of(text, folder), 4096);
+    assert_int_equal(pids_room_of(text, folder), 0); /* above its limit */
+    folder_put("/pods/two/memory.stat", "anon 5\ninactive_file 8192\nactive_file 4096\n");
+    assert_int_equal(memory_room_of(text, folder), 4096 + 12288);
+    assert_int_equal(pids_room_of(span_of("0::/pods/one\n", 13), folder), -1);
+    assert_int_equal(memory_room_of(span_of("0::/pods/one\n", 13), folder), -1); /* use not known */
+}
+
 static void none(void **state)
 {
     (void)state;
@@ -68,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_on_the_way_up),
         cmocka_unit_test(version_1),
+        cmocka_unit_test(what_is_left),
         cmocka_unit_test(none),
     };
     return cmocka_run_group_tests_name("memory_limit", tests, make, folder_remove);
