@@ -413,34 +413,56 @@ static void take_pod_limit(struct oom_killer *report, struct span line, bool *in
     }
 }
 
+/* Whose memory was short: of a report's own lines, which may be cut. */
+static void take_scope(struct oom_killer *report, struct span line)
+{
+    static const struct span cgroups[] = {
+        SPAN_INIT("CONSTRAINT_MEMCG"), SPAN_INIT("emory cgroup out of memory"),
+        SPAN_INIT("mem_cgroup_"),      SPAN_INIT(" as a result of limit of "),
+        SPAN_INIT("try_charge_memcg"), SPAN_INIT("Memory cgroup stats for "),
+        SPAN_INIT("memory: usage "),   SPAN_INIT("oom_memcg="),
+    };
+    static const struct span hosts[] = {SPAN_INIT("Mem-Info:"), SPAN_INIT(",global_oom"),
+                                        SPAN_INIT("Out of memory: Kill")};
+    report->container =
+        report->container || span_row(line, span_contains, SPAN_TABLE(cgroups)) >= 0;
+    report->host = report->host || span_row(line, span_contains, SPAN_TABLE(hosts)) >= 0;
+}
+
+static const struct oom_killer NO_REPORT = {
+    .pid = -1,
+    .total_vm_bytes = -1,
+    .anon_rss_bytes = -1,
+    .file_rss_bytes = -1,
+    .shmem_rss_bytes = -1,
+    .usage_bytes = -1,
+    .limit_bytes = -1,
+    .order = -1,
+    .host_free_swap_bytes = -1,
+    .host_total_swap_bytes = -1,
+    .largest_pid = -1,
+};
+
 void oom_killer_read(struct oom_killer *report, struct span text)
 {
     static const struct span alive[] = {SPAN_INIT("\"OOMKilled\": false"),
                                         SPAN_INIT("\"OOMKilled\":false"),
                                         SPAN_INIT("OOMKilled=false")};
-    *report = (struct oom_killer){
-        .pid = -1,
-        .total_vm_bytes = -1,
-        .anon_rss_bytes = -1,
-        .file_rss_bytes = -1,
-        .shmem_rss_bytes = -1,
-        .usage_bytes = -1,
-        .limit_bytes = -1,
-        .order = -1,
-        .host_free_swap_bytes = -1,
-        .host_total_swap_bytes = -1,
-        .largest_pid = -1,
-    };
+    struct oom_killer whole = NO_REPORT,
+                      pod = NO_REPORT; /* the last one that says who was killed */
     struct span raw;
     bool in_limits = false;
+    *report = NO_REPORT;
     struct pages pages = {.bytes = USUAL_BYTES};
     while (span_take_line(&text, &raw)) {
         struct span line = span_trim(raw);
         ptrdiff_t invoked = span_find(line, SPAN_LITERAL(" invoked oom-killer"));
         if (invoked >= 0) {
-            report->reports++;
-            report->container = false;
-            report->largest_bytes = 0;
+            int64_t reports = report->reports + 1;
+            whole = report->killed ? *report : whole;
+            *report = NO_REPORT;
+            report->reports = reports;
+            pages = (struct pages){.bytes = USUAL_BYTES};
             number_behind(line, SPAN_LITERAL("order="), &report->order);
             size_t from = (size_t)invoked;
             while (from > 0 && strchr(":]", line.ptr[from - 1]) == NULL)
@@ -450,18 +472,15 @@ void oom_killer_read(struct oom_killer *report, struct span text)
             if (!report->killed)
                 memcpy(report->name, report->invoker, sizeof report->name);
         }
-        if (span_find(line, SPAN_LITERAL("CONSTRAINT_MEMCG")) >= 0 ||
-            span_find(line, SPAN_LITERAL("emory cgroup out of memory")) >= 0 ||
-            span_find(line, SPAN_LITERAL(" as a result of limit of ")) >= 0)
-            report->container = true;
+        take_scope(report, line);
         if ((span_contains(line, SPAN_LITERAL("OOMKilled")) &&
              span_row(line, span_contains, SPAN_TABLE(alive)) < 0) ||
             span_contains(line, SPAN_LITERAL("Exit status 137 (out of memory)")))
-            report->orchestrator = report->container = true;
+            report->orchestrator = report->container = pod.container = pod.orchestrator = true;
         if (span_find(line, SPAN_LITERAL("killed by the OOM killer")) >= 0 ||
             span_find(line, SPAN_LITERAL("with result 'oom-kill'")) >= 0)
             report->orchestrator = true;
-        take_pod_limit(report, line, &in_limits);
+        take_pod_limit(&pod, line, &in_limits);
         take_cgroup(report, line);
         int64_t usage, limit;
         if (whole_size_behind(line, SPAN_LITERAL("memory: usage "), &usage) &&
@@ -476,6 +495,15 @@ void oom_killer_read(struct oom_killer *report, struct span text)
         take_row(report, line, &pages);
     }
     compare_pages(report, &pages);
+    if (!report->killed && whole.killed) { /* the next report is cut off in front of its verdict */
+        whole.reports = report->reports;
+        *report = whole;
+    }
+    report->container = report->container || pod.container;
+    report->orchestrator = report->orchestrator || pod.orchestrator;
+    report->host = report->host && !report->container;
+    if (report->limit_bytes < 0)
+        report->limit_bytes = pod.limit_bytes;
     if (report->reports == 0 && (report->killed || report->orchestrator))
         report->reports = 1;
 }

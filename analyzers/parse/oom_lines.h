@@ -74,6 +74,7 @@ struct oom_killer {
     int64_t reports;   /* of the killer being invoked, or of a kill */
     bool killed;       /* it is said who was killed */
     bool container;    /* the limit of a cgroup, not the memory of the host */
+    bool host;         /* the memory of the host; neither: the text does not say */
     bool orchestrator; /* "OOMKilled", without figures */
     int64_t pid;
     int64_t total_vm_bytes, anon_rss_bytes, file_rss_bytes, shmem_rss_bytes;

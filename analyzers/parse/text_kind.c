@@ -28,6 +28,14 @@ static bool is_javacore(struct span line)
     return span_row(line, span_starts_with, SPAN_TABLE(marks)) >= 0;
 }
 
+/* The first line of a file of -Xloggc. */
+static bool is_gc_log_head(struct span line)
+{
+    return span_contains(line, SPAN_LITERAL(" JRE (")) &&
+           span_contains(line, SPAN_LITERAL("), built on ")) &&
+           !span_starts_with(line, SPAN_LITERAL("vm_info:"));
+}
+
 /* The heading of a text that stands beside a JVM's own in a ticket: an error file or a section of one,
  * the kernel's log, a process table, pmap, lines of a console, a javacore. `in`: the part it would
  * interrupt. */
@@ -37,10 +45,13 @@ enum text_kind ticket_text_heading(struct span line, enum text_kind in)
         return TEXT_UNRECOGNISED;
     /* Error files have tables of other kinds in them, which end at their own lines. */
     bool in_table = in == TEXT_FLAGS || in == TEXT_NMT_SUMMARY;
-    if (in_table ? hs_err_is_head(line) : hs_err_is_section(line))
+    bool in_gc_log = in == TEXT_CONSOLE && span_starts_with(line, SPAN_LITERAL("Memory: "));
+    if (in_table ? hs_err_is_head(line) : hs_err_is_section(line) && !in_gc_log)
         return TEXT_HS_ERR;
     if (in == TEXT_CLASS_LOG) /* read with it */
         return TEXT_UNRECOGNISED;
+    if (is_gc_log_head(line))
+        return TEXT_CONSOLE;
     if (in == TEXT_HS_ERR) /* behind the head that was pasted */
         return oom_killer_is_line(line)     ? TEXT_OOM_KILLER
                : process_row_is_table(line) ? TEXT_PROCESS
@@ -373,6 +384,10 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
         if (!span_take_line(&parts->rest, &line))
             break;
         enum text_kind heading = heading_of(line, part->kind);
+        /* The head of a file of -Xloggc names the memory of the host, as an error file does. */
+        if (heading == TEXT_HS_ERR &&
+            span_starts_with(parts->rest, SPAN_LITERAL("CommandLine flags:")))
+            heading = TEXT_CONSOLE;
         bool numbered = is_pid_line(line, &pid);
         if (from == NULL) {
             if (numbered) {

@@ -374,8 +374,10 @@ void pmap_read(struct pmap *map, struct span text)
         struct span rest = span_trim(line);
         if (!row_parse(line, &row)) {
             if (map->mappings == 0 && span_take_unsigned(&rest, &pid) &&
-                span_take(&rest, SPAN_LITERAL(":")) && rest.len > 0)
+                span_take(&rest, SPAN_LITERAL(":")) && rest.len > 0) {
                 map->pid = pid;
+                map->is_other = !is_java(rest);
+            }
             take_total(map, span_trim(line));
             continue;
         }

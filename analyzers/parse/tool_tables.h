@@ -59,7 +59,8 @@ void process_row_read(struct process_row *row, struct span text);
  * longer. Plain data. Any thread.
  */
 struct pmap {
-    int64_t pid; /* of "1234:   java ..."; -1 */
+    int64_t pid;   /* of "1234:   java ..."; -1 */
+    bool is_other; /* by that line it is no JVM */
     int64_t mappings;
     int64_t size_bytes, rss_bytes; /* of the mappings that were printed; RSS 0 without -x */
     bool has_rss;

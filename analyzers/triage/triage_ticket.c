@@ -10,6 +10,7 @@
 #define OUTSIDE_MIN_BYTES      (256 * MB)
 #define OUTSIDE_SHARE          0.25 /* of what is resident */
 #define ARENAS_MIN             3
+#define ARENAS_BYTES_MIN       (64 * MB)
 #define CONTAINER_NEAR_PERCENT 90
 #define METASPACE_GROWN_BYTES  (64 * MB)
 #define FULL_GC_MIN            3
@@ -31,14 +32,28 @@ static void advise(struct finding *finding, enum oom_cause cause)
 
 /* --- the container's limit, and what fits into it ----------------------------------------- */
 
-/* The flags of a plan for this limit. The heap is what was asked for when that fits, else what the
- * other parts leave. */
-static void add_plan(const struct jvm_facts *facts, struct finding *finding, int64_t limit)
+/* What the texts say of the heap: the limit of it, else what is committed; 0: nothing. */
+static int64_t known_heap(const struct jvm_facts *facts)
+{
+    struct nmt_amount heap;
+    if (facts->max_heap_bytes >= MB)
+        return facts->max_heap_bytes;
+    if (facts->have_sample && sample_get_nmt(&facts->sample, NMT_JAVA_HEAP, &heap) &&
+        heap.committed_bytes >= MB)
+        return heap.committed_bytes;
+    return facts->heap_committed_bytes;
+}
+
+/* The flags of a plan for this limit, where the heap is known. The heap is what was asked for when that
+ * fits, else what the other parts leave. held: what the process held, below which nothing is proposed. */
+static void add_plan(const struct jvm_facts *facts, struct finding *finding, int64_t limit,
+                     int64_t held)
 {
     struct plan_input input;
     char error[160];
     int64_t value;
-    if (limit < 64 * MB || limit > INT64_C(16) << 40)
+    int64_t heap = known_heap(facts);
+    if (heap < MB || limit < 64 * MB || limit > INT64_C(16) << 40)
         return;
     struct plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
@@ -51,22 +66,29 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
     value = facts->have_sample ? sample_value(&facts->sample, SAMPLE_CLASSES_LOADED) : -1;
     /* 15 000: of an application server, when they were not counted. */
     plan_input_set(&input, PLAN_CLASSES, value > 0 ? (double)value : 15000);
+    bool assumed = value <= 0;
     value = facts->crash.have ? facts->crash.figure[HS_ERR_JAVA_THREADS] : facts->row.threads;
     if (value > 0)
         plan_input_set(&input, PLAN_THREADS, (double)value);
     plan_input_set(&input, PLAN_LIMIT, (double)limit);
-    int64_t heap = facts->max_heap_bytes >= MB ? facts->max_heap_bytes : limit / 2;
     plan_input_set(&input, PLAN_HEAP, (double)heap);
     if (plan_input_check(&input, error, sizeof error)) {
         plan_make(plan, &input, NULL);
         int64_t others = plan->sizing.proposal_bytes - heap;
-        if (plan->sizing.proposal_bytes > limit && limit - others >= 64 * MB) {
-            heap = (limit - others) / (16 * MB) * (16 * MB);
-            plan_input_set(&input, PLAN_HEAP, (double)heap);
+        int64_t fitting = (limit - others) / (16 * MB) * (16 * MB);
+        if (plan->sizing.proposal_bytes > limit && limit >= held && fitting >= 64 * MB &&
+            fitting + others >= held) {
+            plan_input_set(&input, PLAN_HEAP, (double)fitting);
             plan_make(plan, &input, NULL);
         }
-        finding_add_int(finding, "proposed_limit_bytes", plan->sizing.proposal_bytes);
-        finding_add_text(finding, "flags", plan->sizing.flags);
+        /* A process that held more than its heap, classes and threads explain has a part that no plan
+         * knows. */
+        if (plan->sizing.proposal_bytes >= held) {
+            finding_add_int(finding, "proposed_limit_bytes", plan->sizing.proposal_bytes);
+            finding_add_text(finding, "flags", plan->sizing.flags);
+            if (assumed)
+                finding_add_text(finding, "plan_assumes", "15 000 classes: the texts do not say");
+        }
     }
     free(plan);
 }
@@ -94,7 +116,7 @@ static void container(const struct jvm_facts *facts, struct triage *out)
                       size_text(facts->max_heap_bytes).text, size_text(limit).text);
     finding_add_known(finding, "container_limit_bytes", limit);
     finding_add_known(finding, "container_usage_bytes", held);
-    add_plan(facts, finding, limit);
+    add_plan(facts, finding, limit, held);
 }
 
 /* --- an error file ------------------------------------------------------------------------ */
@@ -149,7 +171,8 @@ static void native_oom(const struct jvm_facts *facts, struct triage *out)
         add_threads(crash, finding);
     if (cause == OOM_CAUSE_CONTAINER ||
         (cause == OOM_CAUSE_HEAP_TOO_LARGE && crash->figure[HS_ERR_CONTAINER_LIMIT] > 0))
-        add_plan(facts, finding, crash->figure[HS_ERR_CONTAINER_LIMIT]);
+        add_plan(facts, finding, crash->figure[HS_ERR_CONTAINER_LIMIT],
+                 crash->figure[HS_ERR_CONTAINER_USAGE]);
 }
 
 /* "libjvm.so": the JVM itself. */
@@ -238,6 +261,30 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
 
 /* --- the kernel ----------------------------------------------------------------------------- */
 
+/* What the killed process held; -1: not said. ZGC maps its heap three times, and each page counts three times
+ * in shmem-rss: more than the heap or the limit can be is a third of it. */
+static int64_t held_by(const struct oom_killer *kill, int64_t max_heap, int64_t limit)
+{
+    int64_t shared = MAX(kill->shmem_rss_bytes, 0);
+    int64_t held = saturated_add(kill->anon_rss_bytes, MAX(kill->file_rss_bytes, 0));
+    if (kill->anon_rss_bytes < 0)
+        return -1;
+    bool counted_thrice = (max_heap > 0 && shared > max_heap + max_heap / 4) ||
+                          (limit > 0 && saturated_add(held, shared) > limit + limit / 4);
+    return saturated_add(held, counted_thrice ? shared / 3 : shared);
+}
+
+/* The main thread of a JVM is "java", unless a launcher started it: without a text of a JVM beside it the
+ * name counts. */
+static bool is_other_process(const struct jvm_facts *facts)
+{
+    static const struct span launchers[] = {SPAN_INIT("java"),   SPAN_INIT("jsvc"),
+                                            SPAN_INIT("Thread"), SPAN_INIT("GC "),
+                                            SPAN_INIT("VM "),    SPAN_INIT("Compile")};
+    return facts->kill.killed && !facts->kill.orchestrator && facts->kill.name[0] != '\0' &&
+           span_row(span_from_cstr(facts->kill.name), span_contains, SPAN_TABLE(launchers)) < 0;
+}
+
 static void oom_killed(const struct jvm_facts *facts, struct triage *out)
 {
     const struct oom_killer *kill = &facts->kill;
@@ -245,16 +292,19 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
         return;
     struct finding *finding = triage_add(out, FINDING_OOM_KILLED);
     char title[400] = "";
-    int64_t held = kill->anon_rss_bytes;
-    held = held >= 0 && kill->file_rss_bytes > 0 ? held + kill->file_rss_bytes : held;
-    held = held >= 0 && kill->shmem_rss_bytes > 0 ? held + kill->shmem_rss_bytes : held;
-    char limit[40] = "", whose[64];
+    int64_t bound = kill->limit_bytes > 0 ? kill->limit_bytes : facts->container_limit_bytes;
+    int64_t held = held_by(kill, facts->max_heap_bytes, bound);
+    bool contained = kill->container || kill->limit_bytes > 0;
+    char limit[40] = "", whose[96];
     if (kill->limit_bytes > 0)
         snprintf(limit, sizeof limit, " of %s", size_text(kill->limit_bytes).text);
     snprintf(whose, sizeof whose, "%s%s",
-             kill->limit_bytes > 0 || kill->container ? "its container's limit"
-                                                      : "the memory of the host",
+             contained    ? "its container's limit"
+             : kill->host ? "the memory of the host"
+                          : "a limit that the text does not name (container or host)",
              limit);
+    int64_t heap = known_heap(facts);
+    int64_t not_heap = heap > 0 && held > heap ? held - heap : -1;
     if (kill->killed && held >= 0)
         text_add(title, sizeof title,
                  "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s", kill->name,
@@ -262,7 +312,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     else if (kill->killed)
         text_add(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s",
                  kill->name, kill->pid, whose);
-    else if (kill->orchestrator && !kill->container)
+    else if (kill->orchestrator && !contained)
         text_add(title, sizeof title,
                  "the OOM killer killed a process of a systemd unit: the memory of the host, or "
                  "MemoryMax of the unit");
@@ -271,13 +321,19 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
                  "OOMKilled: the kernel killed a process because of its container's limit%s",
                  limit);
     else
-        text_add(title, sizeof title,
-                 "the kernel's OOM killer was called by %s; the killed process is not in the text",
-                 kill->name[0] != '\0' ? kill->name : "a process");
+        text_add(
+            title, sizeof title,
+            "the kernel's OOM killer was called by %s because of %s; the killed process is not in "
+            "the text",
+            kill->name[0] != '\0' ? kill->name : "a process", whose);
     bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;
     if (!compiler)
-        advise(finding, kill->container ? OOM_CAUSE_CONTAINER : OOM_CAUSE_HOST);
+        advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
+                        : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
+                        : contained                             ? OOM_CAUSE_CONTAINER
+                        : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
+                                                                : OOM_CAUSE_KILLED);
     finding_add_text(finding, "process", kill->name);
     finding_add_known(finding, "killed_pid", kill->pid);
     finding_add_known(finding, "held_bytes", held);
@@ -287,6 +343,10 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     finding_add_text(finding, "cgroup", kill->cgroup);
     if (facts->max_heap_bytes > 0)
         finding_add_int(finding, "max_heap_bytes", facts->max_heap_bytes);
+    finding_add_known(finding, "not_heap_bytes", not_heap);
+    if (not_heap >= GB && not_heap > held / 4)
+        text_add(title, sizeof title, "; %s of it are above the heap's %s",
+                 size_text(not_heap).text, size_text(heap).text);
     if (kill->largest_bytes > 0 && kill->largest_pid != kill->pid) {
         finding_add_text(finding, "largest_process", kill->largest);
         finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
@@ -303,11 +363,10 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     }
     finding_title(finding, "%s", title);
     finding_add_text(finding, "asked_by", kill->invoker);
-    int64_t bound = kill->limit_bytes > 0 ? kill->limit_bytes : facts->container_limit_bytes;
-    if (kill->container && bound <= 0 && held > 0)
+    if (contained && bound <= 0 && held > 0)
         bound = held; /* it was killed at its limit */
-    if (kill->container)
-        add_plan(facts, finding, bound);
+    if (contained && !is_other_process(facts))
+        add_plan(facts, finding, bound, held);
 }
 
 /* --- resident, against NMT -------------------------------------------------------------- */
@@ -343,12 +402,14 @@ static void resident_against_nmt(const struct jvm_facts *facts, struct triage *o
 static void arenas(const struct jvm_facts *facts, struct triage *out)
 {
     const struct pmap *map = &facts->map;
-    if (map->arenas < ARENAS_MIN)
+    if (map->arenas < ARENAS_MIN || map->arena_bytes < ARENAS_BYTES_MIN || map->is_other)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
     finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s",
                   map->arenas, size_text(map->arena_bytes).text,
                   map->has_rss ? " resident" : " of addresses");
+    if (!map->has_rss) /* addresses cost nothing */
+        finding->severity = SEVERITY_INFO;
     finding_add_int(finding, "arena_mappings", map->arenas);
     finding_add_int(finding, "arena_bytes", map->arena_bytes);
     finding_add_int(finding, "anonymous_bytes", map->anonymous_bytes);

@@ -98,6 +98,33 @@ static void those_above_the_kernel(void **state)
     assert_true(read_text("OUT Exit status 137 (out of memory)\n").container);
 }
 
+/* A report that is cut in front of its verdict: what is left of it says whose memory it was, or does not. */
+static void whose_memory(void **state)
+{
+    (void)state;
+    struct oom_killer report =
+        read_text("[5.1] java invoked oom-killer: gfp_mask=0xd0, order=0\n"
+                  "[5.2]  [<ffffffff811d1234>] mem_cgroup_oom_synchronize+0x2f3/0x360\n");
+    assert_true(report.container && !report.host && !report.killed);
+    report = read_text("[5.1] java invoked oom-killer: gfp_mask=0xd0, order=0\n"
+                       "[5.3] memory: usage 3145728kB, limit 3145728kB, failcnt 20\n");
+    assert_true(report.container && !report.host);
+    report = read_text("[5.1] java invoked oom-killer: gfp_mask=0xd0, order=0\n[5.2] Mem-Info:\n");
+    assert_true(report.host && !report.container);
+    report = read_text("[5.1] java invoked oom-killer: gfp_mask=0xd0, order=0\n");
+    assert_true(!report.host && !report.container);
+    /* A whole report, and the first line of the next one. */
+    report = read_text("[5.1] java invoked oom-killer: gfp_mask=0xd0, order=0\n"
+                       "[5.3] memory: usage 3145728kB, limit 3145728kB, failcnt 20\n"
+                       "[5.4] Memory cgroup out of memory: Killed process 93 (java) "
+                       "total-vm:9000000kB, anon-rss:3100000kB\n"
+                       "[9.1] node invoked oom-killer: gfp_mask=0xd0, order=0\n");
+    assert_true(report.killed && report.container && !report.host);
+    assert_int_equal(report.reports, 2);
+    assert_int_equal(report.pid, 93);
+    assert_int_equal(report.limit_bytes, INT64_C(3) << 30);
+}
+
 static void lines(void **state)
 {
     (void)state;
@@ -127,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_kernel_with_other_pages),
         cmocka_unit_test(a_kernel_of_old),
         cmocka_unit_test(those_above_the_kernel),
+        cmocka_unit_test(whose_memory),
         cmocka_unit_test(lines),
         cmocka_unit_test(every_cut),
     };

@@ -47,6 +47,17 @@ static void without_rss(void **state)
     assert_int_equal(map.arena_bytes, INT64_C(1024) * 65508);
 }
 
+static void of_a_process_that_is_no_jvm(void **state)
+{
+    (void)state;
+    struct pmap map;
+    pmap_read(&map, SPAN_LITERAL("812:   /usr/sbin/named -u bind\n"
+                                 "00007f1b24000000   65508K rw---   [ anon ]\n"));
+    assert_true(map.is_other);
+    pmap_read(&map, SPAN_LITERAL(TEXT));
+    assert_false(map.is_other);
+}
+
 static void lines(void **state)
 {
     (void)state;
@@ -76,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_rss),
         cmocka_unit_test(without_rss),
+        cmocka_unit_test(of_a_process_that_is_no_jvm),
         cmocka_unit_test(lines),
         cmocka_unit_test(every_cut),
     };

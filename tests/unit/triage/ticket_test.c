@@ -81,6 +81,9 @@ static void each_alone(void **state)
         {"mat_histogram", FINDING_HEAP_OBJECTS, SEVERITY_WARNING, "groovy-class-info"},
         {"mat_leak_report", FINDING_HEAP_OBJECTS, SEVERITY_WARNING, "groovy-class-info"},
         {"mat_loaders", FINDING_REDEPLOY_LEAK, SEVERITY_WARNING, ""},
+        {"kill_alone", FINDING_OOM_KILLED, SEVERITY_CRITICAL, "container-limit"},
+        {"kill_other", FINDING_OOM_KILLED, SEVERITY_CRITICAL, "other-process"},
+        {"xloggc_jdk8", FINDING_JAVA_OOM, SEVERITY_WARNING, "java-heap"},
         {"top", FINDING_OBSERVATION, SEVERITY_INFO, ""},
         {"ps", FINDING_OBSERVATION, SEVERITY_INFO, ""},
         {"kubectl_top", FINDING_OBSERVATION, SEVERITY_INFO, ""},
@@ -106,7 +109,22 @@ static void figures_of_a_kill(void **state)
     assert_int_equal(facts->container_limit_bytes, INT64_C(1) << 30);
     assert_int_equal(number_of("killed_pid"), 40180);
     assert_int_equal(number_of("held_bytes"), INT64_C(1024) * (1041204 + 8000));
-    assert_non_null(finding_evidence(&triage.findings[0], "flags")); /* of a plan for the limit */
+    /* No plan without a heap: no text says how large it is. */
+    assert_null(finding_evidence(&triage.findings[0], "flags"));
+    assert_null(finding_evidence(&triage.findings[0], "proposed_limit_bytes"));
+    teardown(state);
+    judged((const char *const[]){"oom_killer", "flags"}, 2);
+    assert_int_equal(number_of("max_heap_bytes"), INT64_C(256) << 20);
+    teardown(state);
+    judged((const char *const[]){"kill_alone", "ps"}, 2); /* -Xmx2g */
+    assert_true(number_of("proposed_limit_bytes") >= number_of("held_bytes"));
+    assert_string_equal(text_of("plan_assumes"), "15 000 classes: the texts do not say");
+    teardown(state);
+    /* A heap of 256 MB and what belongs to it do not explain 2 GB: no limit below that is proposed. */
+    judged((const char *const[]){"flags", "kill_alone"}, 2);
+    assert_null(finding_evidence(&triage.findings[0], "proposed_limit_bytes"));
+    assert_string_equal(text_of("cause"), "not-heap");
+    assert_int_equal(number_of("not_heap_bytes"), INT64_C(1024) * 2084000 - (INT64_C(256) << 20));
 }
 
 /* All of a ticket is one facts: the limit of docker stats, threads of /proc, a heap of ps. */
