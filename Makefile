@@ -63,7 +63,7 @@ endif
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
-HEAP := object_ids heap heap_scan walk retained holders holders_baseline
+HEAP := object_ids heap heap_scan walk retained holders copies holder_paths holders_baseline
 PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
 CLEAN := clean_text prefixes json_texts wraps

@@ -236,6 +236,8 @@ static void find_traits(struct heap *heap, struct dumped_class *class)
             class->traits |= CLASS_THREAD;
         else if (is_named(heap, super, "java/lang/ref/SoftReference"))
             class->traits |= CLASS_SOFT;
+        else if (is_named(heap, super, "java/lang/ref/FinalReference"))
+            class->traits |= CLASS_FINAL;
         else if (is_named(heap, super, "java/lang/ref/Reference"))
             reference = true;
         if (super->super == NO_CLASS)
@@ -260,10 +262,14 @@ static bool lay_out_class(struct heap *heap, struct dumped_class *class)
             const struct heap_field *field = &heap->fields[own->first_field + i];
             if (field->type == TYPE_OBJECT) {
                 enum holds holds = HOLDS;
-                if (reference && strcmp(heap_name(heap, field->name_id), "referent") == 0)
-                    holds = class->traits & CLASS_SOFT   ? HOLDS_SOFTLY
-                            : class->traits & CLASS_WEAK ? HOLDS_NOT
-                                                         : HOLDS;
+                const char *name = reference ? heap_name(heap, field->name_id) : "";
+                if (strcmp(name, "referent") == 0)
+                    holds = class->traits & CLASS_SOFT    ? HOLDS_SOFTLY
+                            : class->traits & CLASS_FINAL ? HOLDS_QUEUED
+                            : class->traits & CLASS_WEAK  ? HOLDS_NOT
+                                                          : HOLDS;
+                else if (class->traits & CLASS_FINAL && strcmp(name, "queue") == 0)
+                    holds = HOLDS_LINK;
                 const struct heap_ref_field ref = {offset, (uint32_t)(own - heap->classes),
                                                    own->first_field + i, (uint8_t)holds};
                 if (heap->ref_count >= REFS_MAX || !HEAP_ADD(heap, refs, ref, &ref))
@@ -283,6 +289,17 @@ static bool lay_out_class(struct heap *heap, struct dumped_class *class)
     return true; /* a circle of supers */
 }
 
+static uint64_t static_of(const struct heap *heap, const struct dumped_class *class,
+                          const char *name)
+{
+    for (uint32_t i = 0; i < class->static_count; i++) {
+        const struct heap_static *own = &heap->statics[class->first_static + i];
+        if (strcmp(heap_name(heap, own->name_id), name) == 0)
+            return own->value;
+    }
+    return 0;
+}
+
 bool heap_lay_out(struct heap *heap)
 {
     heap->ref_count = 0;
@@ -298,6 +315,8 @@ bool heap_lay_out(struct heap *heap)
         find_traits(heap, class);
         if (!lay_out_class(heap, class))
             return false;
+        if (class->loader_id == 0 && is_named(heap, class, "java/lang/ref/ReferenceQueue"))
+            heap->enqueued_id = static_of(heap, class, "ENQUEUED");
         if (heap->string_class == NO_CLASS && class->loader_id == 0 && class->ref_count == 1 &&
             is_named(heap, class, "java/lang/String"))
             heap->string_class = i;
@@ -581,6 +600,7 @@ bool heap_finish(struct heap *heap)
 {
     for (uint32_t i = 0; i < heap->root_count; i++)
         heap->roots[i].node = heap_node_of(heap, heap->roots[i].id);
+    heap->truncated = heap->truncated || heap->root_count == 0; /* roots are at the end */
     find_sizes(heap);
     if (!root_boot_classes(heap) || !find_class_edges(heap) || !find_loaders(heap) ||
         !list_classes_of_loaders(heap) || !rank_inner(heap))

@@ -27,8 +27,8 @@
  *   code, and is not inner: it refers to an array of primitives, so that no path passes it.
  *   What an object takes in the JVM's heap is not kept; the HEAP_FETCH pass shows it again.
  *
- * What does not hold: `referent` of subclasses of java.lang.ref.Reference. Weak, phantom and final
- * ones are none, soft ones marked.
+ * What does not hold: `referent` of subclasses of java.lang.ref.Reference. Weak and phantom
+ * ones are none, final ones until they are queued for the finalizer (`queue`), soft ones marked.
  *
  * Two threads may scan, each its own heap_scan and part of the dump, once the classes are known.
  * All lengths of the dump are distrusted: what does not fit is skipped and counted.
@@ -89,7 +89,10 @@ struct heap_ref_field {
     uint32_t field;       /* of heap.fields */
     uint8_t holds;        /* enum holds */
 };
-enum holds { HOLDS, HOLDS_SOFTLY, HOLDS_NOT };
+/* HOLDS_QUEUED: the referent of a FinalReference, which holds from the moment it is queued on;
+ * HOLDS_LINK: its `queue`, which is ReferenceQueue.ENQUEUED then. What a GC has just found to be
+ * unreachable is pending, and not yet queued. */
+enum holds { HOLDS, HOLDS_SOFTLY, HOLDS_NOT, HOLDS_QUEUED, HOLDS_LINK };
 
 enum class_trait {
     CLASS_LOADER = 1, /* instances are class loaders */
@@ -98,6 +101,7 @@ enum class_trait {
     CLASS_THREAD = 8,
     CLASS_DUMPED = 16,   /* its CLASS_DUMP was read */
     CLASS_LAID_OUT = 32, /* refs are known */
+    CLASS_FINAL = 128,   /* ... from when its finalize() waits to be called */
     CLASS_STRING = 64,   /* java.lang.String: its one reference is to an array of primitives */
 };
 
@@ -189,6 +193,7 @@ struct heap {
     _Atomic uint64_t *holding; /* a bit a node: it has a row */
     _Atomic uint64_t *inner;   /* a bit a node: a class, or an object that a path may pass */
     uint32_t string_class;
+    uint64_t enqueued_id; /* ReferenceQueue.ENQUEUED; 0 */
     atomic_flag row_locks[256];
     atomic_flag lock;
     bool threads_scan; /* several do: classes can no more be added */

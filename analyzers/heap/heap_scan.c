@@ -402,6 +402,19 @@ static void count_instance(struct heap_scan *scan, const struct dumped_class *cl
         scan->instances[class - scan->heap->classes]++;
 }
 
+/* A FinalReference whose object waits for its finalize(). */
+static bool is_queued(const struct heap *heap, const struct dumped_class *class,
+                      const uint8_t *bytes)
+{
+    for (uint32_t i = 0; i < class->ref_count; i++) {
+        const struct heap_ref_field *ref = &heap->refs[class->first_ref + i];
+        if (ref->holds == HOLDS_LINK)
+            return heap->enqueued_id != 0 &&
+                   read_id(bytes + ref->offset, heap->id_size) == heap->enqueued_id;
+    }
+    return false;
+}
+
 static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id,
                           const uint8_t *bytes, uint32_t length)
 {
@@ -425,9 +438,10 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
     bool always = class->loader_id != 0 || (class->traits & CLASS_LOADER);
     uint8_t *front = string ? begin : put(begin, code_of(heap, class, false));
     struct row_end row = {.at = front, .own = unit, .last = unit};
+    bool queued = class->traits & CLASS_FINAL && is_queued(heap, class, bytes);
     for (uint32_t i = 0; i < class->ref_count; i++) {
         const struct heap_ref_field *ref = &heap->refs[class->first_ref + i];
-        if (ref->holds == HOLDS_NOT)
+        if (ref->holds == HOLDS_NOT || (ref->holds == HOLDS_QUEUED && !queued))
             row.nulls++;
         else
             put_reference(scan, &row, read_id(bytes + ref->offset, heap->id_size),

@@ -3,24 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Labels: 0 none yet, 1 no loader alone, l + 2 the loader l. */
+/* Labels: 0 none yet, 1 no keeper alone, k + 2 the keeper k. */
 #define LABEL_ROOT 1
 
-bool retained_create(struct retained *retained, const struct heap *heap, const bool *asked)
+static int by_number(const void *a, const void *b)
+{
+    return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+bool retained_create(struct retained *retained, const struct heap *heap, const uint32_t *nodes,
+                     uint32_t count)
 {
     memset(retained, 0, sizeof *retained);
     retained->heap = heap;
-    retained->asked = asked;
-    size_t loaders = (size_t)heap->loader_count + 1;
-    retained->above = malloc(loaders * sizeof *retained->above);
-    retained->bytes = calloc(loaders, sizeof *retained->bytes);
-    retained->objects = calloc(loaders, sizeof *retained->objects);
-    if (!walk_create(&retained->walk, heap, false) || retained->above == NULL ||
-        retained->bytes == NULL || retained->objects == NULL)
+    size_t room = (size_t)count + 1;
+    retained->keeper = malloc(room * sizeof *retained->keeper);
+    retained->above = malloc(room * sizeof *retained->above);
+    retained->bytes = calloc(room, sizeof *retained->bytes);
+    retained->objects = calloc(room, sizeof *retained->objects);
+    retained->is_keeper = calloc(heap_nodes(heap) / 64 + 2, sizeof *retained->is_keeper);
+    if (!walk_create(&retained->walk, heap, false) || retained->keeper == NULL ||
+        retained->above == NULL || retained->bytes == NULL || retained->objects == NULL ||
+        retained->is_keeper == NULL)
         return false;
-    for (uint32_t i = 0; i < heap->loader_count; i++)
-        retained->above[i] = RETAINED_UNREACHED;
-    retained->walk.opaque = asked;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bit = UINT64_C(1) << (nodes[i] % 64);
+        if (retained->is_keeper[nodes[i] / 64] & bit)
+            continue;
+        retained->is_keeper[nodes[i] / 64] |= bit;
+        retained->above[retained->keeper_count] = RETAINED_UNREACHED;
+        retained->keeper[retained->keeper_count++] = nodes[i];
+    }
+    if (retained->keeper_count > 0)
+        qsort(retained->keeper, retained->keeper_count, sizeof *retained->keeper, by_number);
+    retained->walk.opaque = retained->is_keeper;
     return true;
 }
 
@@ -30,6 +46,8 @@ void retained_destroy(struct retained *retained)
     free(retained->low);
     free(retained->low_rank);
     free(retained->label);
+    free(retained->keeper);
+    free(retained->is_keeper);
     free(retained->above);
     free((void *)(uintptr_t)retained->bytes);
     free((void *)(uintptr_t)retained->objects);
@@ -42,10 +60,19 @@ bool retained_first(struct retained *retained)
     return walk_run(&retained->walk);
 }
 
-static uint32_t asked_loader(const struct retained *retained, uint32_t node)
+uint32_t retained_keeper(const struct retained *retained, uint32_t node)
 {
-    uint32_t loader = heap_loader_of_node(retained->heap, node);
-    return loader != NO_OBJECT && retained->asked[loader] ? loader : NO_OBJECT;
+    if (!(retained->is_keeper[node / 64] >> (node % 64) & 1))
+        return NO_OBJECT;
+    uint32_t low = 0, high = retained->keeper_count;
+    while (low + 1 < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (retained->keeper[middle] <= node)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static uint32_t label_above(const struct retained *retained, uint32_t label)
@@ -57,13 +84,13 @@ static uint32_t label_above(const struct retained *retained, uint32_t label)
 static uint32_t depth(const struct retained *retained, uint32_t label)
 {
     uint32_t steps = 0;
-    for (; label != LABEL_ROOT && steps <= retained->heap->loader_count;
+    for (; label != LABEL_ROOT && steps <= retained->keeper_count;
          label = label_above(retained, label))
         steps++;
     return steps;
 }
 
-/* The nearest loader that is above both, or one of them. */
+/* The nearest keeper that is above both, or one of them. */
 static uint32_t meet(const struct retained *retained, uint32_t a, uint32_t b)
 {
     if (a == b || b == 0)
@@ -101,7 +128,7 @@ struct labelling {
     struct retained *retained;
     struct frontier now, next;
     uint64_t *queued; /* a bit a node */
-    bool moved;       /* a loader that others may stand below */
+    bool moved;       /* a keeper that others may stand below */
     bool changed;
 };
 
@@ -119,19 +146,19 @@ static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
 {
     struct retained *retained = work->retained;
     if (!is_low(retained, node))
-        return; /* retained by none; such loaders are below the root */
-    uint32_t loader = asked_loader(retained, node);
-    uint32_t old = loader != NO_OBJECT ? (retained->above[loader] == RETAINED_UNREACHED
+        return; /* retained by none; such keepers are below the root */
+    uint32_t keeper = retained_keeper(retained, node);
+    uint32_t old = keeper != NO_OBJECT ? (retained->above[keeper] == RETAINED_UNREACHED
                                               ? 0
-                                              : label_above(retained, loader + 2))
+                                              : label_above(retained, keeper + 2))
                                        : *label_of(retained, node);
     uint32_t label = meet(retained, old, from_label);
     if (label == old)
         return;
     work->changed = true;
-    if (loader != NO_OBJECT) {
+    if (keeper != NO_OBJECT) {
         work->moved = work->moved || old != 0;
-        retained->above[loader] = label == LABEL_ROOT ? RETAINED_ROOT : label - 2;
+        retained->above[keeper] = label == LABEL_ROOT ? RETAINED_ROOT : label - 2;
         if (old == 0)
             enqueue(work, node);
         return;
@@ -145,13 +172,14 @@ static void lower_all(struct labelling *work, uint32_t node)
 {
     struct retained *retained = work->retained;
     const struct heap *heap = retained->heap;
+    uint32_t keeper = retained_keeper(retained, node);
+    uint32_t label = keeper != NO_OBJECT ? keeper + 2 : *label_of(retained, node);
     if (node < heap->class_count) {
         for (uint32_t i = heap->class_edge_first[node]; i < heap->class_edge_first[node + 1]; i++)
-            lower(work, heap->class_edge_to[i], *label_of(retained, node));
+            lower(work, heap->class_edge_to[i], label);
         return;
     }
-    uint32_t loader = asked_loader(retained, node), any = heap_loader_of_node(heap, node);
-    uint32_t label = loader != NO_OBJECT ? loader + 2 : *label_of(retained, node);
+    uint32_t any = heap_loader_of_node(heap, node);
     struct heap_row row;
     heap_row_of(heap, node, &row);
     if (row.class != NO_CLASS)
@@ -222,13 +250,13 @@ static void enqueue_again(struct labelling *work)
         for (uint64_t bits = retained->low[i] & heap_bits(heap->inner, i); bits != 0;
              bits &= bits - 1) {
             uint32_t node = i * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (*label_of(retained, node) != 0)
+            if (retained_keeper(retained, node) == NO_OBJECT && *label_of(retained, node) != 0)
                 enqueue(work, node);
         }
     }
-    for (uint32_t i = 0; i < heap->loader_count; i++) {
-        if (retained->asked[i] && retained->above[i] != RETAINED_UNREACHED)
-            enqueue(work, heap->loader_node[i]);
+    for (uint32_t i = 0; i < retained->keeper_count; i++) {
+        if (retained->above[i] != RETAINED_UNREACHED)
+            enqueue(work, retained->keeper[i]);
     }
 }
 
@@ -240,14 +268,14 @@ bool retained_rest(struct retained *retained)
         find_low(retained) && frontier_create(&work.now, heap) && frontier_create(&work.next, heap);
     work.queued = calloc(heap_nodes(heap) / 64 + 2, sizeof *work.queued);
     ok = ok && work.queued != NULL;
-    for (uint32_t i = 0; ok && i < heap->loader_count; i++) {
-        if (retained->asked[i] && !is_low(retained, heap->loader_node[i])) {
+    for (uint32_t i = 0; ok && i < retained->keeper_count; i++) {
+        if (!is_low(retained, retained->keeper[i])) {
             retained->above[i] = RETAINED_ROOT;
-            enqueue(&work, heap->loader_node[i]);
+            enqueue(&work, retained->keeper[i]);
         }
     }
     ok = ok && settle_all(&work);
-    /* A loader that moved up was below another while labels met: they meet again. */
+    /* A keeper that moved up was below another while labels met: they meet again. */
     while (ok && work.moved) {
         work.moved = work.changed = false;
         enqueue_again(&work);
@@ -273,7 +301,7 @@ bool retained_among(const struct retained *retained, uint64_t least_id, uint64_t
     if (first == NO_OBJECT || last == NO_OBJECT)
         return true;
     for (uint32_t i = first / 64; i <= last / 64; i++) {
-        uint64_t bits = retained->low[i];
+        uint64_t bits = retained->low[i] | retained->is_keeper[i];
         if (i == first / 64)
             bits &= ~UINT64_C(0) << (first % 64);
         if (i == last / 64)
@@ -294,29 +322,34 @@ static void weigh(struct retained *retained, uint32_t label, int64_t bytes)
     }
 }
 
+/* Of a node: the keeper it is, or its label. */
+static uint32_t weighed_as(const struct retained *retained, uint32_t node)
+{
+    uint32_t keeper = retained_keeper(retained, node);
+    if (keeper != NO_OBJECT)
+        return retained->above[keeper] == RETAINED_UNREACHED ? 0 : keeper + 2;
+    return is_low(retained, node) ? *label_of(retained, node) : 0;
+}
+
 void retained_weigh(struct retained *retained, const struct heap_object *object)
 {
     const struct heap *heap = retained->heap;
     uint32_t node = object_ids_find(&heap->ids, object->id >> heap->ids.shift);
-    if (node != NO_OBJECT && is_low(retained, node))
-        weigh(retained, *label_of(retained, node), heap_object_bytes(heap, object));
+    if (node != NO_OBJECT)
+        weigh(retained, weighed_as(retained, node), heap_object_bytes(heap, object));
 }
 
 bool retained_sum(struct retained *retained)
 {
     const struct heap *heap = retained->heap;
-    for (uint32_t i = 0; i < heap->class_count; i++) {
-        if (is_low(retained, i))
-            weigh(retained, *label_of(retained, i), heap_class_bytes(heap, i));
-    }
-    /* The loader above retains everything that a loader below retains: deepest first. */
-    uint32_t count = heap->loader_count, deepest = 0;
+    for (uint32_t i = 0; i < heap->class_count; i++)
+        weigh(retained, weighed_as(retained, i), heap_class_bytes(heap, i));
+    /* The keeper above retains everything that a keeper below retains: deepest first. */
+    uint32_t count = retained->keeper_count, deepest = 0;
     uint32_t *depths = calloc((size_t)count + 1, sizeof *depths);
     for (uint32_t i = 0; depths != NULL && i < count; i++) {
         if (retained->above[i] == RETAINED_UNREACHED)
             continue;
-        retained->bytes[i] += heap->classes[heap_class_of_node(heap, heap->loader_node[i])].shallow;
-        retained->objects[i]++;
         depths[i] = depth(retained, i + 2);
         deepest = depths[i] > deepest ? depths[i] : deepest;
     }

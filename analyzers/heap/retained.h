@@ -1,19 +1,20 @@
 /*
- * retained: what each class loader alone keeps alive: the objects that every path from a GC root
- * reaches through it, which is what it dominates.
+ * retained: what each of some objects alone keeps alive (class loaders, and the objects behind the
+ * references to cut): the objects that every path from a GC root reaches through it, which is what
+ * it dominates.
  *
- * A dominator tree of the whole heap would take thirty bytes an object. Only loaders are asked
- * about, so only they are marked:
+ * A dominator tree of the whole heap would take thirty bytes an object. Only these, the keepers, are
+ * asked about, so only they are marked:
  *
- *   1. Objects that can be reached without passing any of the loaders are retained by none of them
- *      (one walk that stops at loaders).
- *   2. Each of the rest gets the nearest loader that dominates it: that of what refers to it, and
- *      when several refer to it the nearest loader that dominates them all. That is repeated until
- *      nothing changes; a loader's own place among the loaders is found the same way.
+ *   1. Objects that can be reached without passing any of the keepers are retained by none of them
+ *      (one walk that stops at keepers).
+ *   2. Each of the rest gets the nearest keeper that dominates it: that of what refers to it, and
+ *      when several refer to it the nearest keeper that dominates them all. That is repeated until
+ *      nothing changes; a keeper's own place among the keepers is found the same way.
  *
  *   3. The size of each of those is read in the dump again (HEAP_FETCH).
  *
- * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: two
+ * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: three
  * bits a node, and four bytes for each node of the second kind.
  */
 #pragma once
@@ -22,14 +23,16 @@
 
 struct retained {
     const struct heap *heap;
-    const bool *asked; /* by loader */
-    struct walk walk;  /* step 1 */
-    uint64_t *low;     /* a bit a node: one of the second kind, which has a label */
+    uint32_t *keeper; /* nodes, ascending */
+    uint32_t keeper_count;
+    uint64_t *is_keeper; /* a bit a node */
+    struct walk walk;    /* step 1 */
+    uint64_t *low;       /* a bit a node: one of the second kind, which has a label */
     uint32_t *low_rank, low_count;
     uint32_t *label; /* by rank */
-    /* Of each loader: */
-    uint32_t *above; /* its nearest dominating loader; RETAINED_ROOT none; RETAINED_UNREACHED */
-    _Atomic int64_t *bytes; /* retained, itself included; of loaders that were asked about */
+    /* Of each keeper: */
+    uint32_t *above;        /* its nearest dominating keeper; RETAINED_ROOT; RETAINED_UNREACHED */
+    _Atomic int64_t *bytes; /* retained, itself included */
     _Atomic int64_t *objects;
     _Atomic int64_t shared_bytes; /* kept by several of them together and by nothing else */
 };
@@ -37,9 +40,12 @@ struct retained {
 #define RETAINED_ROOT      UINT32_MAX
 #define RETAINED_UNREACHED (UINT32_MAX - 1)
 
-/* asked: by loader number; others are passed like any object. False: out of memory. */
-bool retained_create(struct retained *retained, const struct heap *heap, const bool *asked);
-/* Step 1; may run beside another walk. */
+/* The nodes are copied, in any order; one may be there several times. False: out of memory. */
+bool retained_create(struct retained *retained, const struct heap *heap, const uint32_t *nodes,
+                     uint32_t count);
+/* Number of a keeper; NO_OBJECT: the node is none. */
+uint32_t retained_keeper(const struct retained *retained, uint32_t node);
+/* Step 1. */
 bool retained_first(struct retained *retained);
 /* Step 2. */
 bool retained_rest(struct retained *retained);

@@ -113,9 +113,26 @@ void walk_destroy(struct walk *walk)
     memset(walk, 0, sizeof *walk);
 }
 
+#define REFERENCE(from, to) ((uint64_t)(from) << 32 | (to))
+
+bool cut_put(struct cut *cut, uint32_t from, uint32_t to)
+{
+    cut->filter[to % 65536 / 64] |= UINT64_C(1) << (to % 64);
+    return id_table_put(&cut->references, REFERENCE(from, to), 0);
+}
+
+static bool is_cut(const struct cut *cut, uint32_t from, uint32_t to)
+{
+    return cut->filter[to % 65536 / 64] >> (to % 64) & 1 &&
+           (id_table_get(&cut->references, REFERENCE(from, to)) != ID_TABLE_NONE ||
+            id_table_get(&cut->references, REFERENCE(CUT_FROM_ALL, to)) != ID_TABLE_NONE);
+}
+
 /* from: a node or ROOT_OF. */
 static void walk_visit(struct walk *walk, uint32_t node, uint32_t from)
 {
+    if (walk->cut != NULL && is_cut(walk->cut, from, node))
+        return;
     bool inner = heap_is_inner(walk->heap, node);
     uint32_t place = node;
     if (walk->parent != NULL) {
@@ -224,8 +241,6 @@ static void expand_object(struct walk *walk, struct line *line, uint32_t node,
         uint32_t loader = NO_OBJECT;
         if (!row.is_array && heap->classes[row.class].traits & CLASS_LOADER)
             loader = heap_loader_of_node(heap, node);
-        if (loader != NO_OBJECT && walk->opaque != NULL && walk->opaque[loader])
-            return;
         stand_node(walk, line, row.class, node);
         for (uint32_t i = loader == NO_OBJECT ? 0 : heap->loader_class_first[loader];
              loader != NO_OBJECT && i < heap->loader_class_first[loader + 1]; i++)
@@ -255,6 +270,8 @@ static void expand_all(struct walk *walk, struct line *line, const uint32_t *nod
         __builtin_prefetch(heap->rows + places[i].region->row_base + places[i].word->row);
     }
     for (uint32_t i = 0; i < count; i++) {
+        if (walk->opaque != NULL && walk->opaque[nodes[i] / 64] >> (nodes[i] % 64) & 1)
+            continue;
         if (nodes[i] < heap->class_count)
             expand_class(walk, line, nodes[i]);
         else

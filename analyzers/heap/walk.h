@@ -41,11 +41,20 @@ struct frontier_reader {
 uint32_t frontier_next(struct frontier *frontier, const struct heap *heap,
                        struct frontier_reader *reader, uint32_t *nodes);
 
+/* References that a walk leaves out. from: a node or ROOT_OF; CUT_FROM_ALL: nothing leads there. */
+struct cut {
+    struct id_table references;
+    uint64_t filter[1024]; /* a bit for each 65536th node: few references have to be looked up */
+};
+#define CUT_FROM_ALL UINT32_MAX
+bool cut_put(struct cut *cut, uint32_t from, uint32_t to); /* false: no memory */
+
 struct walk {
     const struct heap *heap;
-    uint64_t *marked;   /* a bit a node; with parents a bit an inner node */
-    uint32_t *parent;   /* by inner slot; NULL: not asked for */
-    const bool *opaque; /* loaders that are reached but not passed; NULL: none */
+    uint64_t *marked;       /* a bit a node; with parents a bit an inner node */
+    uint32_t *parent;       /* by inner slot; NULL: not asked for */
+    const uint64_t *opaque; /* a bit a node: reached but not passed; NULL: none */
+    const struct cut *cut;  /* references that are not followed; NULL: all are */
     struct frontier now, next;
     uint32_t *soft; /* holders of soft references that were met */
     uint32_t soft_count, soft_capacity, soft_done;

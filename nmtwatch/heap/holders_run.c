@@ -44,11 +44,6 @@ static bool gave_up(const struct dump_file *file)
     return file->give_up != NULL && *file->give_up;
 }
 
-static void *first_of_retained(void *context)
-{
-    return retained_first(context) ? context : NULL;
-}
-
 /* What holds strongly, then what the fields hold that a dump does not show, then soft references;
  * the paths are copied, and the walk's memory is free again. */
 static bool find_paths(struct holders_answer *answer, const volatile int *give_up)
@@ -72,49 +67,71 @@ static bool find_paths(struct holders_answer *answer, const volatile int *give_u
     return ok;
 }
 
-static bool among(void *context, uint64_t least_id, uint64_t most_id)
+static bool among_names(void *context, uint64_t least_id, uint64_t most_id)
 {
     const struct holders_answer *answer = context;
-    return retained_among(&answer->retained, least_id, most_id) ||
-           holders_among(&answer->holders, least_id, most_id);
+    return holders_among(&answer->holders, least_id, most_id);
 }
 
-static void take_object(void *context, const struct heap_object *object)
+static void take_name(void *context, const struct heap_object *object)
+{
+    struct holders_answer *answer = context;
+    holders_text(&answer->holders, object);
+}
+
+static bool among_sizes(void *context, uint64_t least_id, uint64_t most_id)
+{
+    const struct holders_answer *answer = context;
+    return retained_among(&answer->retained, least_id, most_id);
+}
+
+static void take_size(void *context, const struct heap_object *object)
 {
     struct holders_answer *answer = context;
     retained_weigh(&answer->retained, object);
-    holders_text(&answer->holders, object);
+}
+
+/* What the loaders retain, and what is behind the cuts. */
+static bool weigh(struct holders_answer *answer, struct dump_file *file)
+{
+    const struct dump_fetch sizes = {among_sizes, take_size, answer};
+    uint32_t count = 0, *keepers = holders_keepers(&answer->holders, &count);
+    bool ok = keepers != NULL && retained_create(&answer->retained, &answer->heap, keepers, count);
+    free(keepers);
+    answer->retained.walk.give_up = file->give_up;
+    ok = ok && retained_first(&answer->retained);
+    if (!ok || gave_up(file))
+        return ok;
+    return retained_rest(&answer->retained) && dump_fetch(file, &answer->heap, &sizes) &&
+           retained_sum(&answer->retained) &&
+           (gave_up(file) || holders_weigh(&answer->holders, &answer->retained));
 }
 
 /* False: out of memory, unless file->error says another reason. */
 static bool ask(struct holders_answer *answer, struct dump_file *file, struct progress *progress)
 {
     struct heap *heap = &answer->heap;
-    const struct dump_fetch fetch = {among, take_object, answer};
-    pthread_t beside;
-    void *done = NULL;
+    const struct dump_fetch names = {among_names, take_name, answer};
     answer->asked = holders_asked(heap);
-    if (answer->asked == NULL || !retained_create(&answer->retained, heap, answer->asked))
+    if (answer->asked == NULL)
         return false;
-    answer->retained.walk.give_up = file->give_up;
     print_progress(progress, "paths", 0, 0);
-    bool threaded = pthread_create(&beside, NULL, first_of_retained, &answer->retained) == 0;
     bool ok = find_paths(answer, file->give_up);
-    if (threaded)
-        pthread_join(beside, &done);
-    else
-        done = first_of_retained(&answer->retained);
     step_done(progress, "paths");
-    if (!ok || done == NULL)
-        return false;
-    if (gave_up(file))
-        return true;
+    if (!ok || gave_up(file))
+        return ok;
+    ok = dump_fetch(file, heap, &names);
+    step_done(progress, "names");
+    if (!ok || gave_up(file))
+        return ok;
+    ok = holders_judge(&answer->holders, file->give_up);
+    step_done(progress, "holders");
+    if (!ok || gave_up(file))
+        return ok;
     print_progress(progress, "retained sizes", 0, 0);
-    ok = retained_rest(&answer->retained);
+    ok = weigh(answer, file);
     step_done(progress, "retained");
-    ok = ok && dump_fetch(file, heap, &fetch) && retained_sum(&answer->retained);
-    step_done(progress, "sizes, names");
-    return ok && (gave_up(file) || holders_judge(&answer->holders, &answer->retained));
+    return ok;
 }
 
 bool holders_run(struct holders_answer *answer, int fd, const struct holders_run_options *options,

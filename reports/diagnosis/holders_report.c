@@ -11,12 +11,17 @@
 #define GROUPS_SHOWN 10 /* that are no suspects, in the table */
 #define PATHS_SHOWN  5  /* of a group */
 
+static int64_t damage_of(const struct heap *heap)
+{
+    return heap->counts.unknown_tags + heap->counts.damaged + heap->counts.classless;
+}
+
 int holders_status(const struct holders *holders)
 {
     for (int i = 0; i < holders->group_count; i++)
         if (holders->groups[i].suspect)
             return 1;
-    return 0;
+    return holders->heap->truncated || damage_of(holders->heap) > 0 ? 3 : 0;
 }
 
 /* More than softly. */
@@ -25,20 +30,75 @@ static uint32_t held_of(const struct holder_group *group)
     return group->loaders - group->held[HELD_BY_NOTHING] - group->held[HELD_SOFTLY];
 }
 
+/* Of these, those that should be gone. */
+static uint32_t left_behind(const struct holder_group *group)
+{
+    return held_of(group) - (group->in_use >= 0);
+}
+
+/* What a group is called: its name, or some of its classes. */
+static const char *called(const struct holders *holders, const struct holder_group *group,
+                          char *out, size_t size)
+{
+    const struct heap *heap = holders->heap;
+    const struct held_loader *own = &holders->loaders[group->first];
+    size_t at = 0;
+    snprintf(out, size, "%s", group->name);
+    for (uint32_t i = 0; group->name[0] == '\0' && i < own->classes && i < 3 && at < size; i++)
+        at += (size_t)snprintf(
+            out + at, size - at, "%s%.60s", i > 0 ? ", " : "",
+            heap->classes[heap->loader_class[heap->loader_class_first[own->loader] + i]].name);
+    return out;
+}
+
 static const struct holder_path *first_path(const struct holders *holders,
                                             const struct holder_group *group)
 {
     return group->path_count > 0 ? &holders->paths[group->paths[0]] : NULL;
 }
 
-static void words_of_cut(const struct holder_path *path, char *out, size_t size)
+/* The row's, or that the entry at the cut has to go. */
+static void words_of_fix(const struct holder_path *path, char *out, size_t size)
 {
     const struct holder_step *step = path->cut >= 0 ? &path->steps[path->cut] : NULL;
-    if (step == NULL)
-        snprintf(out, size, "The root refers to it directly.");
+    const struct holder_cause *cause = path->cause >= 0 ? &holder_causes[path->cause] : NULL;
+    char cut[400] = "";
+    if (step != NULL)
+        snprintf(cut, sizeof cut, "%sCut at %.300s%s%s", cause != NULL ? " " : "", step->text,
+                 step->is_static ? " (static)" : "",
+                 cause != NULL
+                     ? "."
+                     : ": remove the entry of the application there when it is undeployed.");
+    snprintf(out, size, "%s%s", cause != NULL ? cause->fix : "",
+             step == NULL && cause == NULL ? "The root refers to it directly." : cut);
+}
+
+static void words_of_cause(const struct holder_path *path, char *out, size_t size)
+{
+    const struct holder_step *step = path->cut >= 0 ? &path->steps[path->cut] : NULL;
+    if (path->cause >= 0)
+        snprintf(out, size, "%s", holder_causes[path->cause].cause);
+    else if (step != NULL)
+        snprintf(out, size, "%.300s, which lives on, refers to objects of the application.",
+                 step->text);
     else
-        snprintf(out, size, "Cut at %s%s: live code refers into the abandoned part there.",
-                 step->text, step->is_static ? " (static)" : "");
+        snprintf(out, size, "A GC root refers to the application.");
+}
+
+/* Further ones of the same copies. */
+static void list_others(const struct holders *holders, const struct holder_group *group, char *out,
+                        size_t size)
+{
+    size_t at = 0;
+    for (int i = 1; i < group->path_count && i < PATHS_SHOWN && at < size; i++) {
+        const struct holder_path *path = &holders->paths[group->paths[i]];
+        if (path->turn > 0 && !path->in_use)
+            at += (size_t)snprintf(out + at, size - at, "%s %.100s (%u)",
+                                   at == 0 ? " Held as well by" : ",", holder_path_words(path),
+                                   path->loaders);
+    }
+    if (at > 0 && at < size)
+        snprintf(out + at, size - at, ": cut there, too.");
 }
 
 void holders_finding(const struct holders *holders, const struct holder_group *group,
@@ -47,20 +107,22 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
     const struct holder_path *path = first_path(holders, group);
     const struct holder_cause *cause =
         path != NULL && path->cause >= 0 ? &holder_causes[path->cause] : NULL;
-    char cut[300] = "";
+    char fix[900] = "", others[600] = "", name[200];
     *finding = finding_begin(texts, FINDING_LOADERS_HELD);
     if (path != NULL)
-        words_of_cut(path, cut, sizeof cut);
-    char share[32] = "all";
-    if (path != NULL && path->loaders < held_of(group))
-        snprintf(share, sizeof share, "%u", path->loaders);
-    finding_title(finding, "%u class loaders of %.120s%s%.60s%s are held, %s of them by %s",
-                  held_of(group), group->type, group->name[0] != '\0' ? " for \"" : "", group->name,
-                  group->name[0] != '\0' ? "\"" : "", share,
-                  path != NULL ? holder_path_words(path) : "");
-    finding_advice(finding, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "",
-                   cut);
-    finding_add_int(finding, "loaders", held_of(group));
+        words_of_fix(path, fix, sizeof fix);
+    list_others(holders, group, others, sizeof others);
+    called(holders, group, name, sizeof name);
+    char share[32] = ", all";
+    bool one = left_behind(group) == 1;
+    if (path != NULL && path->loaders < left_behind(group))
+        snprintf(share, sizeof share, ", %u", path->loaders);
+    finding_title(finding, "%u class loader%s of %.120s%s%.60s%s %s held%s%s by %s",
+                  left_behind(group), one ? "" : "s", group->type, name[0] != '\0' ? " for \"" : "",
+                  name, name[0] != '\0' ? "\"" : "", one ? "is" : "are", one ? "" : share,
+                  one ? "" : " of them", path != NULL ? holder_path_words(path) : "");
+    finding_advice(finding, "%s%s", fix, others);
+    finding_add_int(finding, "loaders", left_behind(group));
     finding_add_int(finding, "classes", group->classes);
     finding_add_int(finding, "duplicate_classes", group->duplicates);
     finding_add_int(finding, "retained_bytes", group->retained_bytes);
@@ -223,9 +285,9 @@ static void show_path(const struct holders *holders, const struct holder_path *p
 static void show_group(const struct holders *holders, const struct holder_group *group,
                        struct page *page)
 {
-    char heading[400], text[400];
+    char heading[400], text[900], name[200];
     snprintf(heading, sizeof heading, "%.200s%s%.100s", group->type,
-             group->name[0] != '\0' ? " " : "", group->name);
+             group->type[0] != '\0' ? " " : "", called(holders, group, name, sizeof name));
     page_heading(page, heading);
     page_text(
         page, "%u loaders with %" PRId64 " classes of %" PRId64 " different names; they retain %s.",
@@ -248,18 +310,26 @@ static void show_group(const struct holders *holders, const struct holder_group 
     if (group->held[HELD_BY_HIDDEN] > 0)
         page_text(page, "%u of them are held by a ClassValue of a class: dumps do not show whose.",
                   group->held[HELD_BY_HIDDEN]);
+    if (group->in_use >= 0)
+        page_text(page, "The one at 0x%" PRIx64 " is in use: %s. The others should be gone.",
+                  holders->loaders[group->in_use].id,
+                  group->why_in_use == IN_USE_NOT_STOPPED
+                      ? "its container has not stopped it"
+                      : "it is the most recent one, and what holds it holds no other");
     for (int i = 0; i < group->path_count && i < PATHS_SHOWN; i++) {
         const struct holder_path *path = &holders->paths[group->paths[i]];
-        const struct holder_cause *cause = path->cause >= 0 ? &holder_causes[path->cause] : NULL;
-        page_text(page, "%u of %u are held by %s%s:", path->loaders, group->loaders,
+        page_text(page, "%u of %u %s %s by %s%s%s:", path->loaders, group->loaders,
+                  path->loaders > 1 ? "are" : "is", path->turn > 0 ? "held as well" : "held",
                   path->loaders > 1 ? "the same path" : "this path",
-                  path->held == HELD_SOFTLY ? ", over a soft reference" : "");
+                  path->held == HELD_SOFTLY ? ", over a soft reference" : "",
+                  path->in_use ? ", and in use" : "");
         show_path(holders, path, page);
-        if (cause != NULL)
-            page_text(page, "%c%s: %s", toupper((unsigned char)cause->title[0]), cause->title + 1,
-                      cause->cause);
-        words_of_cut(path, text, sizeof text);
-        page_text(page, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "", text);
+        words_of_cause(path, text, sizeof text);
+        page_text(page, "%s Cutting it frees %s.", text, units_bytes(path->retained_bytes).text);
+        /* Of the first path the finding says it. */
+        words_of_fix(path, text, sizeof text);
+        if ((i > 0 || !group->suspect) && !path->in_use)
+            page_text(page, "%s", text);
     }
     if (group->path_count > PATHS_SHOWN)
         page_text(page, "%d more paths hold the others.", group->path_count - PATHS_SHOWN);
@@ -281,10 +351,11 @@ static void show_table(const struct holders *holders, struct page *page)
     page_table_of(page, metaspace ? heads : heads_of_file);
     for (int i = 0; i < holders->group_count && shown < GROUPS_SHOWN; i++, shown++) {
         const struct holder_group *group = &holders->groups[i];
-        page_row(page, group->type, group->name, units_count(group->loaders).text,
-                 units_count(held_of(group)).text, units_count(group->held[HELD_SOFTLY]).text,
-                 units_count(group->classes).text, units_count(group->duplicates).text,
-                 units_bytes(group->retained_bytes).text,
+        char name[200];
+        page_row(page, group->type, called(holders, group, name, sizeof name),
+                 units_count(group->loaders).text, units_count(held_of(group)).text,
+                 units_count(group->held[HELD_SOFTLY]).text, units_count(group->classes).text,
+                 units_count(group->duplicates).text, units_bytes(group->retained_bytes).text,
                  group->metaspace_bytes >= 0 ? units_bytes(group->metaspace_bytes).text : "");
         if (group->suspect)
             page_row_tone(page, PAGE_WARNING);
@@ -353,28 +424,44 @@ void holders_report_page(const struct holders_report *report, struct page *page)
 {
     const struct holders *holders = report->holders;
     const struct heap *heap = report->heap;
-    bool held = holders_status(holders) != 0;
+    bool held = holders_status(holders) == 1, unknown = holders_status(holders) == 3;
     int64_t objects =
         heap->counts.instances + heap->counts.object_arrays + heap->counts.primitive_arrays;
     char title[600];
     snprintf(title, sizeof title, "Who holds the class loaders of %.400s", report->name);
-    page_begin(page, title, held ? "WARNING" : "OK", held ? SEVERITY_WARNING : SEVERITY_INFO);
+    page_begin(page, title,
+               held      ? "WARNING"
+               : unknown ? "UNKNOWN"
+                         : "OK",
+               held || unknown ? SEVERITY_WARNING : SEVERITY_INFO);
     page_origin(page, "%s objects of %s and %s classes in %s of dump, read in %s",
                 units_count(objects).text, units_bytes(heap->object_bytes).text,
                 units_count(heap->counts.classes).text, units_bytes(report->dump_bytes).text,
                 units_duration(report->took_ms).text);
     if (heap->truncated)
         page_text(page, "The dump is cut: what is there was used. Objects that are missing may "
-                        "hold loaders as well.");
-    if (heap->counts.unknown_tags + heap->counts.damaged + heap->counts.classless > 0)
+                        "hold loaders as well; GC roots stand at the end of a dump.");
+    if (damage_of(heap) > 0)
         page_text(page,
                   "%" PRId64 " records were damaged, %" PRId64 " parts unknown, %" PRId64
                   " objects of no known class: they were left out.",
                   heap->counts.damaged, heap->counts.unknown_tags, heap->counts.classless);
     bool softly = false;
-    for (int i = 0; i < holders->group_count; i++)
-        softly = softly || holders->groups[i].softly;
-    if (!held && softly)
+    for (int i = 0; i < holders->group_count; i++) {
+        const struct holder_group *group = &holders->groups[i];
+        softly = softly || group->softly;
+        if (group->scripts && !group->suspect && held_of(group) > 1)
+            page_text(
+                page,
+                "%u loaders of %.200s have a class of another name each: scripts that are "
+                "cached, or never dropped. A second dump tells which: nmtwatch holders EARLIER "
+                "LATER.",
+                held_of(group), group->type);
+    }
+    if (unknown)
+        page_text(page, "Nothing was found that is held, but not all of the dump could be read: "
+                        "that says nothing.");
+    else if (!held && softly)
         page_text(page,
                   "Applications are there several times, but only soft references hold them: the "
                   "JVM lets go of them before heap or Metaspace run out. Until then they take "
@@ -407,7 +494,7 @@ static void path_json(const struct holders_report *report, const struct holder_g
 {
     const struct heap *heap = report->heap;
     const struct holder_cause *cause = path->cause >= 0 ? &holder_causes[path->cause] : NULL;
-    char id[24], words[400];
+    char id[24], words[900];
     json_out_begin(out, NULL, '{');
     json_out_int(out, "loaders", path->loaders);
     if (report->baseline != NULL)
@@ -429,13 +516,16 @@ static void path_json(const struct holders_report *report, const struct holder_g
         json_out_end(out, '}');
     }
     json_out_end(out, ']');
+    json_out_int(out, "turn", path->turn);
+    json_out_bool(out, "in_use", path->in_use);
     snprintf(id, sizeof id, "0x%" PRIx64, heap_id_of(heap, heap->loader_node[path->example]));
     json_out_text(out, "example", id);
     json_out_text(out, "folded", path->signature);
     json_out_text(out, "cut", path->cut >= 0 ? path->steps[path->cut].text : NULL);
     json_out_text(out, "holder", cause != NULL ? cause->id : NULL);
-    json_out_text(out, "cause", cause != NULL ? cause->cause : NULL);
-    words_of_cut(path, words, sizeof words);
+    words_of_cause(path, words, sizeof words);
+    json_out_text(out, "cause", words);
+    words_of_fix(path, words, sizeof words);
     json_out_text(out, "fix", cause != NULL ? cause->fix : words);
     json_out_end(out, '}');
 }
@@ -450,6 +540,7 @@ static void group_json(const struct holders_report *report, const struct holder_
     json_out_text(out, "name", group->name);
     json_out_bool(out, "suspect", group->suspect);
     json_out_text(out, "verdict", group->suspect ? "held" : group->softly ? "soft" : "none");
+    json_out_bool(out, "scripts", group->scripts);
     json_out_int(out, "loaders", group->loaders);
     json_out_begin(out, "held", '{');
     for (int i = 0; i < HELD_COUNT; i++)

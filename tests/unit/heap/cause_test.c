@@ -6,12 +6,26 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+/* Of a path as a text, "ROOT > STEP > STEP". */
+static struct holder_fit fit_of(const char *path)
+{
+    static char text[2000];
+    const char *steps[40];
+    int count = 0;
+    snprintf(text, sizeof text, "%s", path);
+    for (char *at = text; (at = strstr(at, " > ")) != NULL;) {
+        *at = '\0';
+        steps[count++] = at += 3;
+    }
+    return holder_cause_of(text, steps, count, count);
+}
+
 static void examples_fit_their_rows(void **state)
 {
     (void)state;
     for (int i = 0; i < holder_cause_count; i++) {
         const struct holder_cause *cause = &holder_causes[i];
-        int row = holder_cause_of(cause->example);
+        int row = fit_of(cause->example).row;
         if (row != i)
             fail_msg("%s: its example fits %s", cause->id,
                      row < 0 ? "no row" : holder_causes[row].id);
@@ -23,12 +37,53 @@ static void examples_fit_their_rows(void **state)
 
 static void own_paths_fit_no_row(void **state)
 {
+    static const char *const own[] = {
+        "class of the boot loader > sun.launcher.LauncherHelper.appClass"
+        " > Plug.REG > java.util.ArrayList.elementData > <class>",
+        "static field > srv.Server.REGISTRY > java.util.ArrayList.elementData > java.lang.Object[*]"
+        " > java.lang.reflect.Proxy.h",
+        "static field > srv.Server.THREADS > java.util.ArrayList.elementData > java.lang.Object[*]"
+        " > java.lang.Thread.contextClassLoader",
+        "",
+    };
     (void)state;
-    assert_int_equal(
-        holder_cause_of("class of the boot loader > sun.launcher.LauncherHelper.appClass"
-                        " > Plug.REG > java.util.ArrayList.elementData > <class>"),
-        -1);
-    assert_int_equal(holder_cause_of(""), -1);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        assert_int_equal(fit_of(own[i]).row, -1);
+}
+
+/* Wherever the rows stand: what is special is found. */
+static void special_rows_come_first(void **state)
+{
+    static const struct {
+        const char *path, *id;
+        int step;
+        bool of_root;
+    } rows[] = {
+        {"class of the boot loader > java.lang.ApplicationShutdownHooks.hooks"
+         " > java.util.IdentityHashMap.table > java.lang.Object[*] > "
+         "java.lang.Thread.contextClassLoader",
+         "shutdown-hook", 0, false},
+        {"class of the boot loader > java.util.logging.Logger$ConfigurationData.handlers"
+         " > java.lang.Object[*] > java.util.logging.Handler.filter",
+         "logging-filter", 2, false},
+        {"local variable of thread \"pool-N-thread-N\" that runs"
+         " java.util.concurrent.ThreadPoolExecutor$Worker, of the application > <class>",
+         "executor", -1, true},
+        {"local variable of thread \"http-N\" that runs "
+         "java.util.concurrent.ThreadPoolExecutor$Worker"
+         " > <class>",
+         "pooled-task", -1, true},
+        {"JNI global reference > java.lang.ThreadGroup.groups > java.lang.ThreadGroup[*]",
+         "thread-group", 0, false},
+        {"thread \"main\" > java.lang.Thread.contextClassLoader", "context-class-loader", 0, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct holder_fit fit = fit_of(rows[i].path);
+        assert_string_equal(fit.row < 0 ? "no row" : holder_causes[fit.row].id, rows[i].id);
+        assert_int_equal(fit.step, rows[i].step);
+        assert_int_equal(fit.of_root, rows[i].of_root);
+    }
 }
 
 /* --- a dump that has the path of an example ----------------------------------------------------- */
@@ -237,10 +292,11 @@ static void make_path(struct hprof *out, char *example)
                 &made, steps[i],
                 i == 1 && tag == 0x08 && strcmp(steps[i], "java.lang.Thread") != 0 ? made.thread
                                                                                    : NULL);
-            if (i == 1 && strncmp(root, "class of", 8) == 0) {
+            if (i == 1 &&
+                (strncmp(root, "class of", 8) == 0 || strncmp(root, "static field", 12) == 0)) {
                 class->static_field = dot + 1;
                 class->static_value = to;
-                if (strstr(root, "a loader of the JVM") != NULL) {
+                if (strncmp(root, "static field", 12) == 0) {
                     struct made_object *app = object_of(
                         &made, class_of(&made, "jdk.internal.loader.ClassLoaders$AppClassLoader",
                                         loaders));
@@ -313,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_fit_their_rows),
         cmocka_unit_test(own_paths_fit_no_row),
+        cmocka_unit_test(special_rows_come_first),
         cmocka_unit_test(examples_are_paths),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

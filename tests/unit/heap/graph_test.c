@@ -319,19 +319,26 @@ static void compare_retained(const struct naive *g, struct heap *heap, const str
 {
     static struct reach gone;
     struct retained retained;
-    bool asked[NODES_MAX] = {false};
-    for (uint32_t i = 0; i < heap->loader_count; i++)
-        asked[i] = chance(4) != 0;
-    assert_true(retained_create(&retained, heap, asked));
+    uint32_t keepers[2 * ALL_MAX], count = 0;
+    /* Loaders, and any other node that a path may pass; some twice. */
+    for (int i = 0; i < g->classes + g->objects; i++) {
+        if (!heap_is_inner(heap, node_of[i]))
+            continue;
+        bool loader = heap_loader_of_node(heap, node_of[i]) != NO_OBJECT;
+        for (uint32_t k = chance(loader ? 3 : 8); k > 0 && k < 3; k--)
+            keepers[count++] = node_of[i];
+    }
+    assert_true(retained_create(&retained, heap, keepers, count));
     assert_true(retained_first(&retained));
     assert_true(retained_rest(&retained));
     hprof_fetch(heap, dump->bytes, dump->length, 16 + chance(4000), weigh, &retained);
     assert_true(retained_sum(&retained));
-    for (int i = g->classes; i < g->classes + g->objects; i++) {
-        int c = g->class_of[i - g->classes];
-        uint32_t loader = heap_loader_of_node(heap, node_of[i]);
-        assert_int_equal(loader != NO_OBJECT, c >= 0 && g->kind[c] == LOADER);
-        if (loader == NO_OBJECT || !asked[loader] || strong->distance[i] == 0)
+    for (int i = 0; i < g->classes + g->objects; i++) {
+        int c = i < g->classes ? -1 : g->class_of[i - g->classes];
+        uint32_t keeper = retained_keeper(&retained, node_of[i]);
+        assert_int_equal(heap_loader_of_node(heap, node_of[i]) != NO_OBJECT,
+                         c >= 0 && g->kind[c] == LOADER);
+        if (keeper == NO_OBJECT || strong->distance[i] == 0)
             continue;
         int64_t bytes = 0, objects = 0;
         distances(g, i, false, &gone);
@@ -341,9 +348,9 @@ static void compare_retained(const struct naive *g, struct heap *heap, const str
                 objects++;
             }
         }
-        if (retained.objects[loader] != objects || retained.bytes[loader] != bytes)
-            fail_msg("seed %d: loader %d retains %d objects, not %d", (int)seed, i,
-                     (int)retained.objects[loader], (int)objects);
+        if (retained.objects[keeper] != objects || retained.bytes[keeper] != bytes)
+            fail_msg("seed %d: node %d retains %d objects, not %d", (int)seed, i,
+                     (int)retained.objects[keeper], (int)objects);
     }
     retained_destroy(&retained);
 }

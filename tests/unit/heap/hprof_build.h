@@ -254,13 +254,18 @@ struct hprof_asked {
     struct holders holders;
 };
 
-static inline void hprof_show(void *context, const struct heap_object *object)
+static inline void hprof_name_text(void *context, const struct heap_object *object)
 {
     struct hprof_asked *all = context;
-    retained_among(&all->retained, object->id, object->id);
-    holders_among(&all->holders, object->id, object->id);
-    retained_weigh(&all->retained, object);
-    holders_text(&all->holders, object);
+    if (holders_among(&all->holders, object->id, object->id))
+        holders_text(&all->holders, object);
+}
+
+static inline void hprof_weigh(void *context, const struct heap_object *object)
+{
+    struct hprof_asked *all = context;
+    if (retained_among(&all->retained, object->id, object->id))
+        retained_weigh(&all->retained, object);
 }
 
 /* Ends the program when memory does. */
@@ -277,11 +282,19 @@ static inline void hprof_ask(struct heap *heap, const uint8_t *bytes, size_t len
     ok = ok && walk_run(&walk) && walk_run_soft(&walk) &&
          holders_create(&all->holders, heap, all->asked, &walk, all->strong);
     walk_destroy(&walk);
-    ok = ok && retained_create(&all->retained, heap, all->asked) &&
-         retained_first(&all->retained) && retained_rest(&all->retained);
-    if (ok)
-        hprof_fetch(heap, bytes, length, window, hprof_show, all);
-    if (!ok || !retained_sum(&all->retained) || !holders_judge(&all->holders, &all->retained))
+    if (!ok)
+        abort();
+    hprof_fetch(heap, bytes, length, window, hprof_name_text, all);
+    uint32_t count = 0, *keepers = NULL;
+    ok = holders_judge(&all->holders, NULL) &&
+         (keepers = holders_keepers(&all->holders, &count)) != NULL &&
+         retained_create(&all->retained, heap, keepers, count) && retained_first(&all->retained) &&
+         retained_rest(&all->retained);
+    free(keepers);
+    if (!ok)
+        abort();
+    hprof_fetch(heap, bytes, length, window, hprof_weigh, all);
+    if (!retained_sum(&all->retained) || !holders_weigh(&all->holders, &all->retained))
         abort();
 }
 
