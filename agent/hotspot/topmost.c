@@ -179,6 +179,18 @@ enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blo
     return left ? WALK_ON : WALK_BROKEN;
 }
 
+/* The caller's return address is in a register until the frame begins with it. Its sp is known: only the method
+ * whose frame begins there can be the caller. */
+static bool leave_entered(struct walk_state *walk)
+{
+    struct code_blob caller;
+    uintptr_t pc = walk->start->entered_from, sp = walk->start->sender_sp;
+    return sp >= walk->sp && walk_on_stack(walk, sp) && code_cache_contains(pc) &&
+           return_address_is(walk, pc, sp, walk->fp) && code_cache_find(pc, &caller) &&
+           caller.kind == CODE_METHOD && return_address_pushed_words(walk, &caller, sp) == 0 &&
+           move_up(walk, pc, sp, walk->fp) == WALK_ON;
+}
+
 enum walk_step topmost_interpreted(struct walk_state *walk)
 {
     uintptr_t method = walk->start->entered, sp = walk->start->sender_sp;
@@ -189,6 +201,8 @@ enum walk_step topmost_interpreted(struct walk_state *walk)
         .bci = method_is_native(method) ? FRAME_BCI_NATIVE_METHOD : 0,
         .type = FRAME_TYPE_INTERPRETED,
     };
+    if (leave_entered(walk))
+        return WALK_ON;
     if (topmost_find_caller(walk, STUB_WORDS) != WALK_ON)
         return WALK_BROKEN;
     if (sp >= walk->sp && sp - walk->sp < STUB_WORDS * WORD_BYTES && walk_on_stack(walk, sp))
