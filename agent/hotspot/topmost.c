@@ -120,6 +120,45 @@ bool topmost_leave_record(struct walk_state *walk)
     return return_address_is(walk, pc, sp, fp) && move_up(walk, pc, sp, fp) == WALK_ON;
 }
 
+/* The call before pc leads into the stub that was interrupted, at or before the place where that is: what a word
+ * that was left over by another call does not. */
+static bool has_called(const struct walk_state *walk, const struct code_blob *stub, uintptr_t pc)
+{
+    uintptr_t target = code_call_target(pc);
+    return target >= stub->code && target <= walk->pc && target - stub->address < stub->bytes;
+}
+
+static bool leave_to_caller_of(struct walk_state *walk, const struct code_blob *stub, uintptr_t at,
+                               uintptr_t fp)
+{
+    struct code_blob caller;
+    uintptr_t pc = return_address_at(at), sp = at + WORD_BYTES;
+    return walk_on_stack(walk, at) && code_cache_contains(pc) && has_called(walk, stub, pc) &&
+           code_cache_find(pc, &caller) && return_address_is(walk, pc, sp, fp) &&
+           (caller.kind != CODE_METHOD || return_address_pushed_words(walk, &caller, sp) == 0) &&
+           move_up(walk, pc, sp, fp) == WALK_ON;
+}
+
+/*
+ * A stub of which its caller's call is known, in one of the blobs that hold many: by fp where the stub has made it
+ * lead to its frame, for that frame has words that it never wrote; at the entry, before and after a push, and
+ * at the end by the word at sp.
+ */
+static bool leave_called_stub(struct walk_state *walk, const struct code_blob *blob)
+{
+    uintptr_t record = walk->fp;
+    if (record >= walk->sp && record - walk->sp < FRAME_MAX && walk_on_stack(walk, record) &&
+        leave_to_caller_of(walk, blob, record + WORD_BYTES, load_pointer(record)))
+        return true;
+    for (int i = 0; i < STUB_WORDS; i++) {
+        uintptr_t at = walk->sp + (uintptr_t)i * WORD_BYTES;
+        if ((i > 0 && leave_to_caller_of(walk, blob, at, load_pointer(at - WORD_BYTES))) ||
+            leave_to_caller_of(walk, blob, at, walk->fp))
+            return true;
+    }
+    return false;
+}
+
 /* A method has jumped here to throw; where it was comes in a register, and is pushed first. */
 static bool leave_thrower(struct walk_state *walk, const struct code_blob *blob)
 {
@@ -134,10 +173,22 @@ static bool leave_thrower(struct walk_state *walk, const struct code_blob *blob)
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob)
 {
     bool left = leave_thrower(walk, blob) || leave_by_link(walk) || leave_entry_barrier(walk) ||
-                leave_whole_stub(walk, blob) ||
+                leave_whole_stub(walk, blob) || leave_called_stub(walk, blob) ||
                 (machine.stubs_have_records && topmost_leave_record(walk)) ||
                 topmost_find_caller(walk, STUB_WORDS) == WALK_ON || topmost_leave_record(walk);
     return left ? WALK_ON : WALK_BROKEN;
+}
+
+/* The caller's return address is in a register until the frame begins with it. Its sp is known: only the method
+ * whose frame begins there can be the caller. */
+static bool leave_entered(struct walk_state *walk)
+{
+    struct code_blob caller;
+    uintptr_t pc = walk->start->entered_from, sp = walk->start->sender_sp;
+    return sp >= walk->sp && walk_on_stack(walk, sp) && code_cache_contains(pc) &&
+           return_address_is(walk, pc, sp, walk->fp) && code_cache_find(pc, &caller) &&
+           caller.kind == CODE_METHOD && return_address_pushed_words(walk, &caller, sp) == 0 &&
+           move_up(walk, pc, sp, walk->fp) == WALK_ON;
 }
 
 enum walk_step topmost_interpreted(struct walk_state *walk)
@@ -150,6 +201,8 @@ enum walk_step topmost_interpreted(struct walk_state *walk)
         .bci = method_is_native(method) ? FRAME_BCI_NATIVE_METHOD : 0,
         .type = FRAME_TYPE_INTERPRETED,
     };
+    if (leave_entered(walk))
+        return WALK_ON;
     if (topmost_find_caller(walk, STUB_WORDS) != WALK_ON)
         return WALK_BROKEN;
     if (sp >= walk->sp && sp - walk->sp < STUB_WORDS * WORD_BYTES && walk_on_stack(walk, sp))

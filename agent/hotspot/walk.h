@@ -24,7 +24,7 @@ struct walk_start {
     uintptr_t thread; /* JavaThread * */
     uintptr_t pc, sp, fp;
     /* As struct registers has them (machine.h); 0: not known. */
-    uintptr_t link, entered, sender_sp, thrown_at;
+    uintptr_t link, entered, sender_sp, entered_from, thrown_at;
     bool in_java; /* the thread ran Java when pc is generated code: its state is not asked */
     uintptr_t stack_high; /* where the stack ends, for a thread that has gone; 0: of the thread */
 #ifdef NMTAGENT_COMPARE

@@ -74,6 +74,7 @@ int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int 
         .link = registers.link,
         .entered = registers.entered,
         .sender_sp = registers.sender_sp,
+        .entered_from = registers.entered_from,
         .thrown_at = registers.thrown_at,
     };
     int depth = walk_java(&start, out, max, code);

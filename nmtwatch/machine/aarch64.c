@@ -34,6 +34,7 @@ const struct machine_facts this_machine = {
     .argument = {0, 1, 2, 3, 4, 5},
     .entered = 12,
     .sender_sp = 19,
+    .entered_from = LINK,
     .thrown_at = 3,
 };
 

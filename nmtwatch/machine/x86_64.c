@@ -70,6 +70,7 @@ const struct machine_facts this_machine = {
     .argument = {IN_DI, IN_SI, IN_DX, IN_CX, IN_R8, IN_R9},
     .entered = IN_BX,
     .sender_sp = IN_R13,
+    .entered_from = IN_AX,
     .thrown_at = IN_DX,
 };
 

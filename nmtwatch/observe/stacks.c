@@ -453,6 +453,7 @@ static int walk(const struct perf_sample *sample, struct stack_frame *out, int m
         .fp = registers[this_machine.fp],
         .entered = registers[this_machine.entered],
         .sender_sp = registers[this_machine.sender_sp],
+        .entered_from = registers[this_machine.entered_from],
         .thrown_at = registers[this_machine.thrown_at],
         .in_java = true,
     };

@@ -60,9 +60,16 @@ bool code_follows_call(uintptr_t pc)
            (load_u32(pc - 3, 0) & 0xf8ffff) == 0xd0ff41;
 }
 
+#define FAR_CALL_BYTES 13 /* mov $target, %r10; call *%r10: of a leaf function, by C2 */
+
 uintptr_t code_call_target(uintptr_t pc)
 {
-    return follows_direct_call(pc) ? pc + (uintptr_t)(intptr_t)(int32_t)load_u32(pc - 4, 0) : 0;
+    if (follows_direct_call(pc))
+        return pc + (uintptr_t)(intptr_t)(int32_t)load_u32(pc - 4, 0);
+    return (load_u32(pc - 3, 0) & 0xffffff) == 0xd2ff41 &&
+                   load_u16(pc - FAR_CALL_BYTES, 0) == 0xba49
+               ? load_pointer(pc - FAR_CALL_BYTES + 2)
+               : 0;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -104,13 +111,41 @@ static bool is_poll_stub(uintptr_t pc)
             is_code(lea + LEA_BYTES, 0x97894d, 0xffffff));
 }
 
-/* The wrapper of a native method looks for an exception between leave and ret: cmpq $0, 8(%r15);
- * jne ... */
+/* Bytes of an instruction that the wrapper of a native method has between leave and ret; 0: of another one. It looks for
+ * a poll (JDK 25: testb $1, n(%r15); je) and for an exception (cmpq $0, n(%r15); jne). */
+static uintptr_t end_of_wrapper_bytes(uintptr_t pc)
+{
+    static const struct {
+        uint32_t code, mask;
+        uint8_t bytes;
+    } KNOWN[] = {
+        {0x7f8349, 0xffffff, 5}, {0xbf8349, 0xffffff, 8}, {0x7f8149, 0xffffff, 8},
+        {0x47f641, 0xffffff, 5}, {0x87f641, 0xffffff, 8}, {0x74, 0xfe, 2},
+        {0x840f, 0xfeff, 6},
+    };
+    uint32_t code = load_u32(pc, 0);
+    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
+        if ((code & KNOWN[i].mask) == KNOWN[i].code)
+            return KNOWN[i].bytes;
+    }
+    return 0;
+}
+
+#define WRAPPER_END_MAX 24 /* bytes from leave to ret */
+
+/* Such instructions and no others lie between a leave and pc. */
 static bool is_end_of_wrapper(uintptr_t pc)
 {
-    return is_code(pc - 1, 0xc9, 0xff) ||
-           (is_code(pc, 0x850f, 0xffff) && (is_code(pc - 6, 0x00087f8349c9, 0xffffffffffff) ||
-                                            is_code(pc - 8, 0x00087f8149, 0xffffffffffffffff)));
+    for (uintptr_t leave = pc - 1; leave >= pc - WRAPPER_END_MAX; leave--) {
+        uintptr_t at = leave + 1, bytes = 1;
+        if (!is_code(leave, 0xc9, 0xff))
+            continue;
+        while (at < pc && (bytes = end_of_wrapper_bytes(at)) != 0)
+            at += bytes;
+        if (at == pc)
+            return true;
+    }
+    return false;
 }
 
 /* The sub is known by its operand. */

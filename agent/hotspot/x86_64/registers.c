@@ -13,6 +13,7 @@ void registers_read(const void *ucontext, struct registers *out)
         .fp = (uintptr_t)from[REG_RBP],
         .entered = (uintptr_t)from[REG_RBX],
         .sender_sp = (uintptr_t)from[REG_R13],
+        .entered_from = (uintptr_t)from[REG_RAX],
         .thrown_at = (uintptr_t)from[REG_RDX],
         .result = (uintptr_t)from[REG_RAX],
         .number = (uintptr_t)from[REG_RAX],

@@ -274,6 +274,69 @@ static void finds_the_caller_of_a_stub(void **state)
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
+/* A stub has words in its frame that earlier calls have left. fp leads to its frame, and the call leads into the stub. */
+static void a_stub_is_called_by_what_calls_it(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        uintptr_t stub = fake_code(0x800, 0x400, 0, 0, "StubRoutines (2)") + 128;
+        uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
+        fake_call_instruction(compiled + 0x60, stub + 0x10);
+        fake_call_instruction(compiled + 0x70, other);
+        put_word(S + 0x1e0, compiled + 0x70); /* it has called another one */
+        put_word(S + 0x1e8 + 24, FAKE_CALL_STUB);
+        put_word(S + 0x1f0, compiled + 0x60); /* the stub, when it was called deeper in the stack */
+        put_word(S + 0x200, S + 0x300);
+        put_word(S + 0x208, compiled + 0x60);
+        assert_int_equal(walk(stub + 0x20, S + 0x1e0, S + 0x200), 2);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+
+        /* One that uses fp for other things. */
+        if (machine.instruction_bytes == 1) {
+            put_word(S + 0x1f0, 0);
+            assert_int_equal(walk(stub + 0x20, S + 0x1e0, 77), 2);
+            assert_int_equal(code, WALK_OK);
+            frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+            /* mov $stub, %r10; call *%r10 */
+            put(compiled + 0x60 - 13, 0xba49, 2);
+            put_word(compiled + 0x60 - 11, stub + 0x10);
+            put(compiled + 0x60 - 3, 0xd2ff41, 3);
+            assert_int_equal(code_call_target(compiled + 0x60), stub + 0x10);
+            assert_int_equal(walk(stub + 0x20, S + 0x1e0, S + 0x200), 2);
+        }
+    }
+}
+
+/* The return address is in a register while the locals are pushed; what lies at sp was left by another call. */
+static void enters_the_interpreter_with_its_return_address_off_the_stack(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        struct walk_start start = {.thread = FAKE_THREAD,
+                                   .pc = FAKE_INTERPRETER + 32,
+                                   .sp = S + 0x1f0,
+                                   .fp = 77,
+                                   .entered = fake_method(4, false),
+                                   .sender_sp = S + 0x210,
+                                   .entered_from = compiled + 0x40};
+        uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
+        fake_call_instruction(other + 0x40, 0);
+        fake_call(other - 128, 0x40);
+        put_word(S + 0x1f0, other + 0x40);
+        put_word(S + 0x1f8 + 24, FAKE_CALL_STUB);
+        put_word(S + 0x1f8 + 16, S + 0x300);
+        memset(frames, 0, sizeof frames);
+        assert_int_equal(walk_java(&start, frames, MAX, &code), 3);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(4, false), 0, FRAME_TYPE_INTERPRETED);
+        frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+    }
+}
+
 /* A call of that method, or of what comes next in the caller itself; where it returns to. code: of
  * a caller, as fake_code made it. */
 static uintptr_t call(uintptr_t code_begin, uint32_t offset, uintptr_t callee)
@@ -533,6 +596,8 @@ int main(void)
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
         cmocka_unit_test(a_frame_within_a_wrapper_is_not_its_own),
         cmocka_unit_test(finds_the_caller_of_a_stub),
+        cmocka_unit_test(a_stub_is_called_by_what_calls_it),
+        cmocka_unit_test(enters_the_interpreter_with_its_return_address_off_the_stack),
         cmocka_unit_test(does_not_believe_what_is_left_over),
         cmocka_unit_test(only_a_described_call_called_java),
         cmocka_unit_test(enters_the_interpreter_from_the_call_stub),
