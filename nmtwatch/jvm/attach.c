@@ -482,8 +482,10 @@ static enum attach_state step_connect(struct attach *attach)
     attach->asked_ms = clock_ms(CLOCK_MONOTONIC);
     attach->fd = attach->opening.fd;
     attach->opened_us = clock_us(CLOCK_MONOTONIC);
-    if (attach->opening.request_sent)
+    if (attach->opening.sent_us != 0) { /* the JVM has been at work since then */
+        attach->opened_us = attach->opening.sent_us;
         attach->sent = attach->request_len;
+    }
     attach->stage = STAGE_SEND;
     return ATTACH_BUSY;
 }

@@ -300,18 +300,17 @@ enum failure_kind connect_obstacle(const struct target *target, const char **det
         return target_still_same(target) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE;
     if (!user_map_has(target->pid, target->uid, target->gid))
         return FAILURE_NO_USER;
-    *detail = tmp_obstacle(target);
-    return *detail == NULL ? FAILURE_NONE : FAILURE_NO_TMP;
+    if ((*detail = tmp_obstacle(target)) != NULL)
+        return FAILURE_NO_TMP;
+    *detail = room_for_thread(target);
+    return *detail == NULL ? FAILURE_NONE : FAILURE_NO_ROOM;
 }
 
 static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms)
 {
     const struct target *target = attempt->target;
     const char *detail;
-    char words[120];
     enum failure_kind obstacle = connect_obstacle(target, &detail);
-    if (obstacle == FAILURE_NONE && (detail = room_for_thread(target, words, sizeof words)) != NULL)
-        obstacle = FAILURE_NO_ROOM;
     /* The first thread of a JVM that is ending may be gone before the process is. */
     if (obstacle == FAILURE_ATTACH_DISABLED && !target->attach_disabled &&
         !connect_process_alive(attempt))
@@ -552,15 +551,14 @@ static enum connect_state ask_helper(struct attach_connect *attempt, int64_t now
 
 static enum connect_state await_helper(struct attach_connect *attempt, int64_t now_ms)
 {
-    struct failure failure;
+    struct privileged_connected answer;
     int fd;
-    ssize_t got =
-        privileged_receive(attempt->child_fd, &failure, sizeof failure, &fd, MSG_DONTWAIT);
+    ssize_t got = privileged_receive(attempt->child_fd, &answer, sizeof answer, &fd, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return CONNECT_BUSY;
     reap_child(attempt);
-    if (got == (ssize_t)sizeof failure && failure.kind == FAILURE_NONE && fd >= 0) {
-        attempt->request_sent = true;
+    if (got == (ssize_t)sizeof answer && answer.failure.kind == FAILURE_NONE && fd >= 0) {
+        attempt->sent_us = answer.sent_us;
         attempt->fd = fd;
         return CONNECT_OPEN;
     }
@@ -568,9 +566,9 @@ static enum connect_state await_helper(struct attach_connect *attempt, int64_t n
         close(fd);
     if (got == 0) /* it has too many of them under way */
         return retry_at(attempt, now_ms + OTHERS_RETRY_MS);
-    if (got != (ssize_t)sizeof failure)
+    if (got != (ssize_t)sizeof answer)
         return fail(attempt, FAILURE_SYSTEM, "the worker's answer did not come whole");
-    attempt->failure = failure;
+    attempt->failure = answer.failure;
     connect_cancel(attempt);
     return CONNECT_FAILED;
 }
@@ -660,7 +658,8 @@ void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadli
 {
     connect_cancel(attempt);
     attempt->as_owner = as_owner;
-    attempt->signalled = attempt->request_sent = false;
+    attempt->signalled = false;
+    attempt->sent_us = 0;
     attempt->deadline_ms = deadline_ms;
     attempt->retry_ms = 0;
     attempt->failure.kind = FAILURE_NONE;

@@ -47,8 +47,8 @@ struct attach_connect {
     bool owner_only; /* the socket is closed to us, so that we connect as its owner from now on */
     const char *request; /* what a helper sends when it has connected (privileged.h) */
     size_t request_len;
-    bool request_sent;
-    bool signalled;      /* SIGQUIT was sent, at most once until connect_begin */
+    int64_t sent_us; /* when a helper sent it; 0: it did not (monotonic clock) */
+    bool signalled;  /* SIGQUIT was sent, at most once until connect_begin */
     int64_t signalled_ms;
     int tmp_fd;          /* the target's /tmp during an attempt; -1: not opened */
     bool triggered;      /* our .attach_pid file is in tmp_fd */
@@ -71,7 +71,7 @@ bool connect_may_become_owner(const struct target *target);
 void connect_init(struct attach_connect *attempt, const struct target *target);
 /* Starts over; deadline_ms on the monotonic clock. */
 void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadline_ms);
-/* What will be sent: a helper does it itself, and request_sent says so when CONNECT_OPEN. It has to
+/* What will be sent: a helper does it itself, and sent_us tells when, after CONNECT_OPEN. It has to
  * outlive the attempt. Before connect_begin. */
 void connect_request(struct attach_connect *attempt, const char *request, size_t length);
 enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms);

@@ -68,6 +68,12 @@ struct privileged_request {
     char text[PRIVILEGED_TEXT_MAX];
 };
 
+/* The answer to CONNECT. */
+struct privileged_connected {
+    struct failure failure;
+    int64_t sent_us; /* CLOCK_MONOTONIC, before the request went out */
+};
+
 struct privileged_answer {
     int32_t error; /* errno; 0: done */
     struct failure failure;
@@ -124,7 +130,7 @@ int privileged_open(enum privileged_kind kind, const struct target *target, cons
 int privileged_tidy(const struct target *target);
 /* LOAD_LOG_OPEN, LOAD_LOG_REMOVE. */
 bool privileged_do(enum privileged_kind kind, const struct target *target, const char *text);
-/* The socket on which the answer comes: a struct failure, and with FAILURE_NONE the JVM's socket,
+/* The socket on which a struct privileged_connected comes, and with FAILURE_NONE the JVM's socket,
  * to which the request has been sent. Closing it gives up. -1 with errno. */
 int privileged_connect(const struct target *target, bool as_owner, int64_t milliseconds,
                        const char *request, size_t length);

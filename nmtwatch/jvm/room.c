@@ -68,30 +68,29 @@ static bool bound_by_processes(struct span status)
     return number_of(status, "Uid:") > 0 && (effective & free_of_it) == 0;
 }
 
-const char *room_for_thread(const struct target *target, char *words, size_t size)
+#define NO_THREAD(limit) limit " leaves it no thread, and HotSpot ends when attach gets none"
+
+const char *room_for_thread(const struct target *target)
 {
     struct span limits = proc_read(target->pid, "limits"),
                 status = proc_read(target->pid, "status");
     int64_t pids = pids_room(target->pid);
     const char *what = NULL;
     if (pids >= 0 && pids < THREADS_NEEDED)
-        what = "pids.max of its control group";
+        what = NO_THREAD("pids.max of its control group");
     if (what == NULL && limits.ptr != NULL && status.ptr != NULL) {
         int64_t addresses = number_of(limits, "Max address space");
         int64_t processes = number_of(limits, "Max processes");
         int64_t size_kb = number_of(status, "VmSize:");
         if (addresses >= 0 && size_kb >= 0 && addresses - size_kb * 1024 < ADDRESSES_NEEDED_BYTES)
-            what = "RLIMIT_AS";
+            what = NO_THREAD("RLIMIT_AS");
         else if (processes >= 0 && bound_by_processes(status) &&
                  processes - threads_of_user(number_of(status, "Uid:")) < THREADS_NEEDED)
-            what = "RLIMIT_NPROC of its user";
+            what = NO_THREAD("RLIMIT_NPROC of its user");
     }
     free((void *)limits.ptr);
     free((void *)status.ptr);
-    if (what != NULL)
-        snprintf(words, size, "%s leaves it no thread, and HotSpot ends when attach gets none",
-                 what);
-    return what != NULL ? words : NULL;
+    return what;
 }
 
 const char *room_for_question(const struct target *target, const char *question, char *words,

@@ -8,8 +8,8 @@
 
 #include "nmtwatch/jvm/target.h"
 
-/* Which limit keeps it from one thread more, in words; NULL: none is seen. */
-const char *room_for_thread(const struct target *target, char *words, size_t size);
+/* Which limit keeps it from one thread more, in words that are static; NULL: none is seen. */
+const char *room_for_thread(const struct target *target);
 /* Which limit this question could go beyond; NULL: none is seen. */
 const char *room_for_question(const struct target *target, const char *question, char *words,
                               size_t size);

@@ -413,9 +413,9 @@ static void observe(struct worker *worker, int answer_fd)
 
 static void refuse_connect(int answer_fd, enum failure_kind kind, const char *detail)
 {
-    struct failure failure;
-    failure_set(&failure, kind, "worker", detail);
-    privileged_send(answer_fd, &failure, sizeof failure, -1, MSG_DONTWAIT);
+    struct privileged_connected answer = {.sent_us = 0};
+    failure_set(&answer.failure, kind, "worker", detail);
+    privileged_send(answer_fd, &answer, sizeof answer, -1, MSG_DONTWAIT);
     close(answer_fd);
 }
 
@@ -467,21 +467,23 @@ static void end_connect(struct worker *worker, int at)
 /* The question goes out whole, from here; what is handed over can only be read. */
 static void hand_over(struct connecting *connecting)
 {
-    struct failure none = {.kind = FAILURE_NONE};
+    struct privileged_connected answer = {.sent_us = clock_us(CLOCK_MONOTONIC)};
     int fd = connecting->attempt.fd;
     ssize_t sent = send(fd, connecting->request, connecting->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 && sent != (ssize_t)connecting->length)
-        failure_set(&none, FAILURE_SYSTEM, "worker", "the JVM's socket takes no question");
+        failure_set(&answer.failure, FAILURE_SYSTEM, "worker",
+                    "the JVM's socket takes no question");
     shutdown(fd, SHUT_WR);
     /* One that hung up is given by its end of file. */
-    privileged_send(connecting->answer_fd, &none, sizeof none, none.kind == FAILURE_NONE ? fd : -1,
-                    MSG_DONTWAIT);
+    privileged_send(connecting->answer_fd, &answer, sizeof answer,
+                    answer.failure.kind == FAILURE_NONE ? fd : -1, MSG_DONTWAIT);
     close(fd);
 }
 
 static void step_connects(struct worker *worker)
 {
     int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    struct privileged_connected refused = {.sent_us = 0};
     for (int i = 0; i < CONNECTS_MAX; i++) {
         struct connecting *connecting = worker->connecting[i];
         if (connecting == NULL)
@@ -498,8 +500,8 @@ static void step_connects(struct worker *worker)
             hand_over(connecting);
             break;
         case CONNECT_FAILED:
-            privileged_send(connecting->answer_fd, &connecting->attempt.failure,
-                            sizeof connecting->attempt.failure, -1, MSG_DONTWAIT);
+            refused.failure = connecting->attempt.failure;
+            privileged_send(connecting->answer_fd, &refused, sizeof refused, -1, MSG_DONTWAIT);
             break;
         }
         end_connect(worker, i);

@@ -9,6 +9,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/observe/observe_child.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/watch/load_log.h"
 #include "nmtwatch/worker/worker.h"
@@ -271,14 +272,17 @@ static void permitted_questions(void **state)
 static struct failure connect_with(const struct target *target, const char *bytes, size_t length,
                                    int *jvm)
 {
-    struct failure failure = {.kind = FAILURE_KIND_COUNT};
+    struct privileged_connected answer = {.failure.kind = FAILURE_KIND_COUNT};
+    int64_t asked_us = clock_us(CLOCK_MONOTONIC);
     int fd = privileged_connect(target, false, 3000, bytes, length);
     assert_true(fd >= 0);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 10000), 1);
-    assert_int_equal(privileged_receive(fd, &failure, sizeof failure, jvm, 0), sizeof failure);
+    assert_int_equal(privileged_receive(fd, &answer, sizeof answer, jvm, 0), sizeof answer);
     close(fd);
-    return failure;
+    if (answer.failure.kind == FAILURE_NONE)
+        assert_in_range(answer.sent_us, asked_us, clock_us(CLOCK_MONOTONIC));
+    return answer.failure;
 }
 
 static void what_is_handed_over_can_only_be_read(void **state)
