@@ -157,7 +157,8 @@ static bool is_escaped(struct span text)
     if (real > 40 || text.len > CLEAN_TEXT_MAX || json_holds_texts(text))
         return false;
     size_t escaped = count_of(text, SPAN_LITERAL("\\n"));
-    bool plain = span_find(text, SPAN_LITERAL(":\\")) < 0 && text.len > 0;
+    ptrdiff_t drive = span_find(text, SPAN_LITERAL(":\\"));
+    bool plain = text.len > 0 && (drive < 1 || !is_letter(text.ptr[drive - 1]));
     size_t fewest = plain && text.len < 4096 ? 1 : 4;
     if (real <= 2 && escaped >= fewest && escaped * 400 >= text.len)
         return true;
