@@ -31,9 +31,11 @@ static bool is_javacore(struct span line)
 /* The first line of a file of -Xloggc. */
 static bool is_gc_log_head(struct span line)
 {
-    return span_contains(line, SPAN_LITERAL(" JRE (")) &&
+    ptrdiff_t name_ends = span_find(line, SPAN_LITERAL(" VM ("));
+    return name_ends > 0 && span_contains(line, SPAN_LITERAL(" JRE (")) &&
            span_contains(line, SPAN_LITERAL("), built on ")) &&
-           !span_starts_with(line, SPAN_LITERAL("vm_info:"));
+           memchr(line.ptr, ':', (size_t)name_ends) == NULL && /* vm_info, a value of hsperfdata */
+           memchr(line.ptr, '\0', line.len) == NULL;
 }
 
 /* The heading of a text that stands beside a JVM's own in a ticket: an error file or a section of one,

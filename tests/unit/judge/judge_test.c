@@ -159,16 +159,18 @@ static void callers(struct jvm *jvm, bool last, const char *family, const char *
     feed(jvm, &event);
 }
 
-/* An observation from outside is under way: the alert waits for the call site, but not for ever. */
 /* Reported: a healthy start of JRuby at load 48, 6 s of CPU time in 71 s, was an explosion of 6.1 classes/s for 24 s.
- * Others have the CPUs for 19 of 20 seconds: what is generated in 3 s of a start comes for a minute. */
+ * Others have the CPUs for 19 of 20 seconds: what is generated in 3 s of a start comes for a minute. A JVM that waits
+ * for five of six seconds is no such one. */
 static void test_a_start_that_others_stretch_is_no_explosion(void **state)
 {
     (void)state;
-    for (int starved = 0; starved <= 1; starved++) {
+    static const int64_t starved_per_s[] = {0, 830, 950};
+    for (size_t i = 0; i < sizeof starved_per_s / sizeof *starved_per_s; i++) {
         static struct jvm jvm;
+        bool starved = starved_per_s[i] > 900;
         setup_default(&jvm, 17, 2000);
-        jvm.starved_per_s = starved ? 950 : 0;
+        jvm.starved_per_s = starved_per_s[i];
         for (int s = 0; s < 12; s++)
             second(&jvm, 20, 0);
         explode(&jvm, "jdk-lambda", 6, 60);
@@ -181,6 +183,7 @@ static void test_a_start_that_others_stretch_is_no_explosion(void **state)
     }
 }
 
+/* An observation from outside is under way: the alert waits for the call site, but not for ever. */
 static void test_explosion_names_its_call_site(void **state)
 {
     (void)state;
