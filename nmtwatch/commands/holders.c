@@ -184,10 +184,10 @@ const struct command command_holders = {
              "\n"
              "Exit: 0 nothing is held that should have been unloaded (what only soft\n"
              "references hold is reported, the JVM lets go of it before memory runs out), 1\n"
-             "WARNING: something is, 3 UNKNOWN: nothing was found, but the dump is cut or damaged,\n"
-             "10-32 the JVM could not be asked, 64 usage, or\n"
-             "--allow-pause is missing, 74 the dump cannot be read, there is no room for it,\n"
-             "or it was interrupted.\n",
+             "WARNING: something is, 3 UNKNOWN: nothing was found, but the dump is cut or\n"
+             "damaged, 10-36 the JVM could not be asked, 64 usage, or --allow-pause is\n"
+             "missing, 74 the dump cannot be read, there is no room for it, or it was\n"
+             "interrupted.\n",
     .run = run,
     .apart = true,
 };
