@@ -627,7 +627,7 @@ const struct command command_doctor = {
              "missing, what to change. Rights are tried, not guessed: run it as the user that\n"
              "will run nmtwatch. No JVM is asked or signalled.\n"
              "\n"
-             "Exit codes: 0 all checks passed, 1 something is missing or limited, 10-32 PID\n"
+             "Exit codes: 0 all checks passed, 1 something is missing or limited, 10-36 PID\n"
              "cannot be inspected.\n",
     .run = run,
     .apart = true,

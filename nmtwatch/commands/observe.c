@@ -533,7 +533,7 @@ const struct command command_observe = {
              "need a libjvm that is not stripped; classes one that is not, or was built with\n"
              "DTrace probes; those of Debian and Temurin are both.\n"
              "\n"
-             "Exit codes: 0 done, 10 to 35 the JVM could not be observed (22: the kernel or\n"
+             "Exit codes: 0 done, 10 to 36 the JVM could not be observed (22: the kernel or\n"
              "this JDK does not have what it takes, or an agent uses the sampler; 32: it is\n"
              "of another architecture, or emulated), 64 usage, 74 writing failed, or there\n"
              "were more JVMs than --at-once.\n",

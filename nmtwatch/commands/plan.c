@@ -269,7 +269,7 @@ const struct command command_plan = {
              "flags to paste; what more of each would mean; how long the memory lasts at the\n"
              "present rate.\n"
              "\n"
-             "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-32 the JVM could not be\n"
+             "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-36 the JVM could not be\n"
              "asked, 64 usage, 74 the recording cannot be read.\n",
     .run = run,
     .apart = true,

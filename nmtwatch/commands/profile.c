@@ -477,7 +477,7 @@ const struct command command_profile = {
              "the JVM's user sees it. The options after --json are those of the agent, and\n"
              "the same as in -agentpath:libnmtagent.so=start,cpu=10ms,file=/tmp/app.jfr.\n"
              "\n"
-             "Exit codes: 0 done, 10-32 the JVM could not be asked or the agent command\n"
+             "Exit codes: 0 done, 10-36 the JVM could not be asked or the agent command\n"
              "failed, 64 usage, 74 a file cannot be written.\n",
     .run = run,
     .apart = true,

@@ -98,7 +98,7 @@ const struct command command_top = {
              "be drawn (a pipe, TERM=dumb) it is nmtwatch watch --all. nmtwatch alone on a\n"
              "terminal starts it.\n"
              "\n"
-             "Exit: 0 quit, 10-32 the PID cannot be watched, 64 usage, 74 out of memory; as\n"
+             "Exit: 0 quit, 10-36 the PID cannot be watched, 64 usage, 74 out of memory; as\n"
              "nmtwatch watch where no screen can be drawn.\n",
     .run = run,
 };

@@ -273,7 +273,7 @@ const struct command command_triage = {
              "before you share them. With --heap it also takes a heap dump and says who holds\n"
              "class loaders (nmtwatch holders): holders.html, holders.md.\n"
              "\n"
-             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-32 the JVM could not\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-36 the JVM could not\n"
              "be asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
     .apart = true,

@@ -77,7 +77,7 @@ const struct command command_watch = {
              "classes only above the trigger rate, expensive commands only within the pause\n"
              "budget. Raises and clears alerts; prints what the watching cost.\n"
              "\n"
-             "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-32 the JVM could\n"
+             "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-36 the JVM could\n"
              "not be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be\n"
              "written.\n",
     .run = run,
