@@ -38,7 +38,7 @@ under() { # MODE...: a JVM under this filter, its pid in $JVM_PID
 
 lives() { # NAME: a JVM that was killed is a zombie of this shell
     sleep 0.3
-    is "$1: the JVM lives" "$(ps -o stat= -p "$JVM_PID" 2>/dev/null | cut -c 1 | tr 'RSD' 'LLL')" L
+    check "$1: the JVM lives" grep -q '^State:[[:space:]]*[RSD]' "/proc/$JVM_PID/status"
 }
 
 verb() { # CODE PART WORD...: PART is in its output

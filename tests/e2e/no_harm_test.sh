@@ -69,7 +69,7 @@ pids_max() {
 nproc_reached() {
     start setpriv --reuid $THREADS_USER --regid $THREADS_USER --clear-groups --
     local threads
-    threads=$(ps -u $THREADS_USER -L -o lwp= | wc -l)
+    threads=$(find /proc/[0-9]*/task -maxdepth 1 -mindepth 1 -uid $THREADS_USER 2>/dev/null | wc -l)
     # As that user: for root the kernel wants CAP_SYS_RESOURCE.
     setpriv --reuid $THREADS_USER --regid $THREADS_USER --clear-groups prlimit --pid "$JVM_PID" --nproc="$threads:$threads"
 }
