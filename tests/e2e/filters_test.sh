@@ -80,7 +80,7 @@ for JDK in $(agent_jdks); do
     exits "$NAME: it stops" 0 "$NMTWATCH" profile "$JVM_PID" stop
     verb 33 "perf_event_open()" profile "$JVM_PID" start --timer perf
     printf '[serve]\nlisten = 127.0.0.1:0\nstate = %s/state%s\nscan_interval = 1s\n' "$SCRATCH" "$JDK" >"$SCRATCH/serve.ini"
-    timeout -k 5 $((12 * TAP_PATIENCE)) "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/serve" 2>&1
+    timeout -k 5 20 "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/serve" 2>&1
     lives "$NAME: serve"
     kill_jvm "$JVM_PID"
 
@@ -115,11 +115,14 @@ for JDK in $(agent_jdks); do
     kill_jvm "$JVM_PID"
 
     # What a JVM calls when another agent is loaded, and nothing else: ours calls no more, but for a timer.
-    "$SCRATCH/filtered" learn "$SCRATCH/load$JDK" "$HOME_OF_JVM/bin/java" -Xmx64m -cp "$SCRATCH" Idle $((20 * TAP_PATIENCE)) \
+    "$SCRATCH/filtered" learn "$SCRATCH/load$JDK" "$HOME_OF_JVM/bin/java" -Xmx64m -cp "$SCRATCH" Idle 600 \
         >"$SCRATCH/out" 2>&1 &
     LEARNER=$!
     wait_for 60 grep -q ready "$SCRATCH/out"
-    "$HOME_OF_JVM/bin/jcmd" "$(pgrep -P $LEARNER)" JVMTI.agent_load "$SCRATCH/libtrivial.so" >"$SCRATCH/jcmd" 2>&1
+    LEARNED=$(pgrep -P $LEARNER)
+    "$HOME_OF_JVM/bin/jcmd" "$LEARNED" JVMTI.agent_load "$SCRATCH/libtrivial.so" >"$SCRATCH/jcmd" 2>&1
+    sleep 5
+    kill "$LEARNED"
     wait $LEARNER
     NAME="JDK $JDK calls of another agent only"
     under only "$SCRATCH/load$JDK" kill -

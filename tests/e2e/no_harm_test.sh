@@ -154,7 +154,7 @@ condition() {
         verb observe "$JVM_PID" classes --for 1s
         verb triage "$JVM_PID" --for 1s -o "$SCRATCH/triage-$1"
         printf '[serve]\nlisten = 127.0.0.1:0\nstate = %s/state\nscan_interval = 1s\n' "$SCRATCH" >"$SCRATCH/serve.ini"
-        timeout -k 5 $((6 * TAP_PATIENCE)) "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/serve" 2>&1
+        timeout -k 5 10 "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/serve" 2>&1
         lives "$NAME: serve"
     fi
     is "$NAME: it was not signalled in vain" "$(grep -c 'Full thread dump' "$SCRATCH/out")" 0
