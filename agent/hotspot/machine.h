@@ -70,6 +70,8 @@ uintptr_t return_address_at(uintptr_t at);
 
 /* A call instruction, a direct one included, stands before pc. */
 bool code_follows_call(uintptr_t pc);
+/* What a call of a leaf function has left below what the stub has pushed, to align sp; pc: where it returns to. */
+uintptr_t code_call_padding(uintptr_t pc);
 /* Where the call before pc leads, if that stands in the code; 0: it does not. */
 uintptr_t code_call_target(uintptr_t pc);
 

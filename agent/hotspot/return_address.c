@@ -26,9 +26,20 @@ static bool calls_another(const struct code_blob *caller, uintptr_t pc,
            called.method != callee->method && !method_is_native(called.method);
 }
 
+#define CONTINUATIONS_SINCE 19 /* JDK */
+
+/* Native code calls Java by the call stub: the wrapper of a native method does so itself in Continuation.enterSpecial
+ * alone. */
+static bool may_enter_continuations(const struct code_blob *caller)
+{
+    return layout.cont_return_pc != 0 ? holds(caller, load_pointer(layout.cont_return_pc))
+                                      : layout.jdk_major >= CONTINUATIONS_SINCE;
+}
+
 bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, bool described)
 {
-    return method_is_native(caller->method) || (described && code_follows_call(pc));
+    return method_is_native(caller->method) ? may_enter_continuations(caller)
+                                            : described && code_follows_call(pc);
 }
 
 /* The same of a return address, which a deoptimised frame keeps elsewhere. */

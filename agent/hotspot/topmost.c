@@ -173,9 +173,12 @@ static bool leave_thrower(struct walk_state *walk, const struct code_blob *blob)
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob)
 {
     bool left = leave_thrower(walk, blob) || leave_by_link(walk) || leave_entry_barrier(walk) ||
-                leave_whole_stub(walk, blob) || leave_called_stub(walk, blob) ||
-                (machine.stubs_have_records && topmost_leave_record(walk)) ||
-                topmost_find_caller(walk, STUB_WORDS) == WALK_ON || topmost_leave_record(walk);
+                leave_whole_stub(walk, blob);
+    if (!left) /* nothing was written there: what it holds is left over */
+        walk->sp += code_call_padding(walk->pc);
+    left = left || leave_called_stub(walk, blob) ||
+           (machine.stubs_have_records && topmost_leave_record(walk)) ||
+           topmost_find_caller(walk, STUB_WORDS) == WALK_ON || topmost_leave_record(walk);
     return left ? WALK_ON : WALK_BROKEN;
 }
 

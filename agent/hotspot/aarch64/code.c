@@ -80,6 +80,12 @@ uintptr_t code_call_target(uintptr_t pc)
                        : 0;
 }
 
+uintptr_t code_call_padding(uintptr_t pc)
+{
+    (void)pc;
+    return 0;
+}
+
 /* --- frames ----------------------------------------------------------------------------------- */
 
 #define PROLOGUE_MAX    64 /* instructions that are looked at */

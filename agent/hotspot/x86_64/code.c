@@ -72,6 +72,12 @@ uintptr_t code_call_target(uintptr_t pc)
                : 0;
 }
 
+/* add $8, %rsp */
+uintptr_t code_call_padding(uintptr_t pc)
+{
+    return load_u32(pc, 0) == 0x08c48348 ? WORD_BYTES : 0;
+}
+
 /* --- frames ----------------------------------------------------------------------------------- */
 
 #define PROLOGUE_MAX 64 /* bytes of it */

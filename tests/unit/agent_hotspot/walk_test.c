@@ -346,6 +346,41 @@ static uintptr_t call(uintptr_t code_begin, uint32_t offset, uintptr_t callee)
     return code_begin + offset + 8;
 }
 
+/* Where C++ was called with sp aligned for it: nothing has been written where that made room. The wrapper of a native
+ * method has called no Java. */
+static void what_was_left_over_near_a_stub_is_passed_over(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        uintptr_t stub = fake_code(0x800, 0x400, 0, 0, "unwind_exception Runtime1 stub") + 128;
+        uintptr_t other = fake_code(0xc00, 0x200, fake_method(4, false), 6, "nmethod") + 128;
+        struct walk_start start = {.thread = FAKE_THREAD, .pc = stub + 16, .sp = S + 0x200};
+        if (machine.instruction_bytes == 1)
+            put(stub + 16, 0x08c48348, 4); /* add $8, %rsp */
+        else
+            start.sp += WORD_BYTES;
+        put_word(S + 0x200, call(other, 0x40, 0));
+        put_word(S + 0x208 + 40, FAKE_CALL_STUB); /* leads to the end */
+        put_word(S + 0x208, compiled + 0x40);
+        put_word(S + 0x210 + 24, FAKE_CALL_STUB);
+        put_word(S + 0x210 + 16, S + 0x300);
+        assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 2);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+
+        build(jdk);
+        uintptr_t native = fake_code(0xc00, 0x200, fake_method(4, true), 4, "nmethod") + 128;
+        uintptr_t top = fake_code(0x800, 0x400, fake_method(5, false), 4, "nmethod") + 128;
+        layout.cont_return_pc = jdk < 19 ? 0 : FAKE_STATICS + 40;
+        fake_call_instruction(native + 0x40, 0);
+        put_word(S + 0x208 + 24, FAKE_CALL_STUB);
+        put_word(S + 0x208, 0); /* no other caller */
+        assert_int_equal(walk_called(top, S + 0x208, 77, native + 0x40), 1);
+        assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+    }
+}
+
 /* A method that has pushed three words, below which an earlier call has left return addresses. */
 static void does_not_believe_what_is_left_over(void **state)
 {
@@ -472,6 +507,7 @@ static void goes_on_at_the_carrier_while_frames_are_fetched(void **state)
 {
     (void)state;
     build(17);
+    layout.jdk_major = 21;
     uintptr_t stub = fake_code(0x800, 0x400, 0, 0, "StubRoutines (continuation") + 128;
     put_word(S + 0x120, stub + 16);
     put_word(S + 0x130, compiled + 0x40);
@@ -597,6 +633,7 @@ int main(void)
         cmocka_unit_test(a_frame_within_a_wrapper_is_not_its_own),
         cmocka_unit_test(finds_the_caller_of_a_stub),
         cmocka_unit_test(a_stub_is_called_by_what_calls_it),
+        cmocka_unit_test(what_was_left_over_near_a_stub_is_passed_over),
         cmocka_unit_test(enters_the_interpreter_with_its_return_address_off_the_stack),
         cmocka_unit_test(does_not_believe_what_is_left_over),
         cmocka_unit_test(only_a_described_call_called_java),
