@@ -3,8 +3,8 @@
  *
  * A static glibc can load libraries and modules only of its own version: of another one they end the process.
  * So nothing is loaded. The libraries that serve, alerts and packed files want on demand are linked in, users are
- * those of /etc/passwd, hosts those of /etc/hosts and of name servers. Users of LDAP or sssd appear as
- * numbers. The linker hands the calls of NAME to __wrap_NAME.
+ * those of /etc/passwd and what `getent passwd UID` answers within a second (LDAP, sssd), hosts those of /etc/hosts and
+ * of name servers. The linker hands the calls of NAME to __wrap_NAME.
  */
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/serve/web.h"
@@ -15,6 +15,7 @@
 #include <netdb.h>
 #include <nss.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,10 +134,33 @@ struct passwd *__wrap_getpwnam(const char *name)
     return find_user(name, 0);
 }
 
+/* The name service switch of the system, by a program of the system. */
+static struct passwd *ask_getent(uid_t uid)
+{
+    static char name[64];
+    static struct passwd user = {.pw_name = name};
+    char command[64];
+    snprintf(command, sizeof command, "exec timeout 1 getent passwd %u 2>/dev/null", (unsigned)uid);
+    FILE *file = popen(command, "re");
+    const struct passwd *found = file != NULL ? fgetpwent(file) : NULL;
+    bool good = found != NULL && found->pw_uid == uid;
+    if (good)
+        snprintf(name, sizeof name, "%s", found->pw_name);
+    if (file != NULL)
+        pclose(file);
+    user.pw_uid = uid;
+    return good ? &user : NULL;
+}
+
 struct passwd *__wrap_getpwuid(uid_t uid);
 struct passwd *__wrap_getpwuid(uid_t uid)
 {
-    return find_user(NULL, uid);
+    static uid_t asked = (uid_t)-1; /* JVMs of one user come one after the other */
+    static struct passwd *answer;
+    struct passwd *user = find_user(NULL, uid);
+    if (user == NULL && asked != uid)
+        answer = ask_getent(asked = uid);
+    return user != NULL ? user : answer;
 }
 
 /* These are not requested: a user's ~/.netrc (libcurl), and names in OpenSSL's own connections. */

@@ -167,6 +167,14 @@ bool span_take(struct span *text, struct span literal)
     return true;
 }
 
+bool span_take_end(struct span *text, struct span literal)
+{
+    if (!span_ends_with(*text, literal))
+        return false;
+    text->len -= literal.len;
+    return true;
+}
+
 void span_copy(struct span text, char *out, size_t size)
 {
     if (size == 0)

@@ -121,6 +121,7 @@ bool span_take_unsigned(struct span *text, int64_t *value);
 bool span_take_hex(struct span *text, uint64_t *value);
 /* Takes the literal off the front; false and untouched when it is not there. */
 bool span_take(struct span *text, struct span literal);
+bool span_take_end(struct span *text, struct span literal);
 
 /* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated */
 void span_copy(struct span text, char *out, size_t size);

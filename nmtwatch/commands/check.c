@@ -6,6 +6,7 @@
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/record/recording.h"
+#include "reports/text/escape.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -168,6 +169,23 @@ static void sample_and_ask(struct checked *checked, pid_t pid, int timeout_ms)
         attach_destroy(attach);
 }
 
+static void judge(struct checked *checked, const struct thresholds *thresholds,
+                  const struct sample *baseline, struct check_result *result)
+{
+    const struct check_input input = {
+        .identity = &checked->target.identity,
+        .thresholds = thresholds,
+        .sample = &checked->sample,
+        .baseline = baseline,
+        .loaders = checked->have_loaders ? &checked->loaders.event : NULL,
+        .missing = checked->missing,
+    };
+    check_jvm(&input, result);
+    if (target_is_other_machine(&checked->target))
+        text_add(result->reason, sizeof result->reason, " (%s)",
+                 target_machine(&checked->target).text);
+}
+
 static void print_json(const struct checked *checked, const struct check_result *result)
 {
     struct json_out out = {0};
@@ -211,14 +229,114 @@ static int refuse(struct checked *checked, const char *reason, const struct thre
     return finish(checked, &result, thresholds, json);
 }
 
+/* --- several JVMs ----------------------------------------------------------------------------- */
+
+/* UNKNOWN is worse than OK only: a JVM that cannot be asked must not hide an alert of another. */
+static bool is_worse(enum check_status one, enum check_status other)
+{
+    static const int rank[] = {
+        [CHECK_OK] = 0, [CHECK_UNKNOWN] = 1, [CHECK_WARNING] = 2, [CHECK_CRITICAL] = 3};
+    return rank[one] > rank[other];
+}
+
+/* The texts of all, in the order of a plug-in: figures, then reasons with findings. */
+struct many_checked {
+    char (*labels)[TARGET_LABEL_MAX];
+    int labels_count;
+    char *reasons, *figures;
+    size_t reasons_size, figures_size;
+    int count[CHECK_UNKNOWN + 1];
+    enum check_status worst;
+    char worst_reason[400];
+};
+
+/* Several of one label are numbered, as in serve: orders, orders#2. */
+static const char *label_of(struct many_checked *many, const struct target *target)
+{
+    char *label = many->labels[many->labels_count], plain[TARGET_LABEL_MAX - 8];
+    target_option_label(target, label);
+    snprintf(plain, sizeof plain, "%.*s", (int)sizeof plain - 1, label);
+    for (int i = 0, number = 2; i < many->labels_count; i++)
+        if (strcmp(many->labels[i], label) == 0) {
+            snprintf(label, TARGET_LABEL_MAX, "%s#%d", plain, number++ % 100000);
+            i = -1;
+        }
+    many->labels_count++;
+    return label;
+}
+
+static void check_one(struct many_checked *many, const struct target *target,
+                      const struct thresholds *thresholds, int timeout_ms, FILE *reasons,
+                      FILE *figures)
+{
+    static struct check_result result;
+    struct checked checked = {.target = *target};
+    const char *label = label_of(many, target);
+    sample_and_ask(&checked, target->pid, timeout_ms);
+    judge(&checked, thresholds, NULL, &result);
+    many->count[result.status]++;
+    if (is_worse(result.status, many->worst)) {
+        many->worst = result.status;
+        many->worst_reason[0] = '\0';
+        text_add(many->worst_reason, sizeof many->worst_reason, "; %s (pid %d): %s", label,
+                 (int)target->pid, result.reason);
+    }
+    fprintf(reasons, "%s (pid %d) ", escape_name(label).text, (int)target->pid);
+    plugin_reason(reasons, &result);
+    fputc('\n', reasons);
+    plugin_findings(reasons, &result);
+    plugin_figures(figures, label, &checked.sample, target->identity.jdk_major, thresholds);
+    check_result_free(&result);
+    loader_table_free(&checked.loaders);
+}
+
+static int check_many(const struct target_match *match, const struct thresholds *thresholds,
+                      int timeout_ms)
+{
+    struct many_checked many = {0};
+    struct discovery found = {0};
+    int code = target_option_all(&command_check, match, &found);
+    FILE *reasons = open_memstream(&many.reasons, &many.reasons_size);
+    FILE *figures = open_memstream(&many.figures, &many.figures_size);
+    many.labels = calloc((size_t)found.count + 1, sizeof *many.labels);
+    bool good = code == 0 && reasons != NULL && figures != NULL && many.labels != NULL;
+    for (int i = 0; i < found.count && good; i++)
+        check_one(&many, &found.targets[i], thresholds, timeout_ms, reasons, figures);
+    if (!good || found.count == 0)
+        many.worst = CHECK_UNKNOWN;
+    if (reasons != NULL)
+        fclose(reasons);
+    if (figures != NULL)
+        fclose(figures);
+    struct check_result result = {.status = many.worst};
+    text_add(result.reason, sizeof result.reason,
+             "%d JVM%s: %d critical, %d warning, %d unknown, %d ok%s", found.count,
+             found.count == 1 ? "" : "s", many.count[CHECK_CRITICAL], many.count[CHECK_WARNING],
+             many.count[CHECK_UNKNOWN], many.count[CHECK_OK], many.worst_reason);
+    fputs("NMTWATCH ", stdout);
+    plugin_reason(stdout, &result);
+    if (many.figures_size > 0)
+        printf(" |%s", many.figures);
+    printf("\n%s", many.reasons != NULL ? many.reasons : "");
+    free(many.reasons);
+    free(many.figures);
+    free(many.labels);
+    discovery_free(&found);
+    return (int)many.worst;
+}
+
 static int run(int argc, char **argv)
 {
-    const char *baseline_path = NULL, *config = NULL;
+    const char *baseline_path = NULL, *config = NULL, *rules = NULL;
+    bool all = false;
+    struct target_match match = {0};
     int64_t timeout_ms = 5000;
     bool json = false;
     const struct option_row rows[] = {
         {0, "since-baseline", "FILE", option_take_text, &baseline_path,
          "growth since a recording or a saved NMT summary"},
+        OPTION_FLAG("all", &all, "every JVM of this host in one call"),
+        OPTION_MATCH(&rules),
         OPTION_TIMEOUT(&timeout_ms, "5s"),
         OPTION_CONFIG(&config),
         OPTION_UNDER_SECCOMP,
@@ -233,12 +351,19 @@ static int run(int argc, char **argv)
     watch_options_default(&options);
     if (!options_parse(&command_check, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code == 0 ? 0 : refuse(&checked, WRONG, &options.thresholds, json);
-    if (operands != 1) {
-        options_error(&command_check, "one process id is needed");
+    all = all || rules != NULL;
+    if (operands != !all || (all && (json || baseline_path != NULL))) {
+        options_error(&command_check, "one process id or name is needed, or --all or --match alone");
         return refuse(&checked, WRONG, &options.thresholds, json);
     }
-    if (target_option_pid(&command_check, argv[1], &checked.target.pid) != 0)
+    if (rules != NULL && !target_match_add(&match, rules, error, sizeof error)) {
+        options_error(&command_check, "--match: %s", error);
         return refuse(&checked, WRONG, &options.thresholds, json);
+    }
+    if (!all && target_option_pid(&command_check, argv[1], &checked.target.pid) != 0) {
+        snprintf(error, sizeof error, "'%s' does not name one JVM", argv[1]);
+        return refuse(&checked, error, &options.thresholds, json);
+    }
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
         print_error("nmtwatch check: %s\n", error);
@@ -246,20 +371,11 @@ static int run(int argc, char **argv)
     }
     if (options.ask_under_seccomp)
         syscall_filter_ask_anyway(true);
+    if (all)
+        return check_many(&match, &options.thresholds, timeout_ms > 0 ? (int)timeout_ms : 1);
     sample_and_ask(&checked, checked.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
-    const struct check_input input = {
-        .identity = &checked.target.identity,
-        .thresholds = &options.thresholds,
-        .sample = &checked.sample,
-        .baseline = baseline_path != NULL ? &baseline : NULL,
-        .loaders = checked.have_loaders ? &checked.loaders.event : NULL,
-        .missing = checked.missing,
-    };
     static struct check_result result;
-    check_jvm(&input, &result);
-    if (target_is_other_machine(&checked.target))
-        text_add(result.reason, sizeof result.reason, " (%s)",
-                 target_machine(&checked.target).text);
+    judge(&checked, &options.thresholds, baseline_path != NULL ? &baseline : NULL, &result);
     code = finish(&checked, &result, &options.thresholds, json);
     check_result_free(&result);
     loader_table_free(&checked.loaders);
@@ -269,11 +385,13 @@ static int run(int argc, char **argv)
 const struct command command_check = {
     .name = "check",
     .summary = "one measurement of a JVM, one verdict (monitoring plugin)",
-    .usage = "Usage: nmtwatch check PID [options]\n"
+    .usage = "Usage: nmtwatch check PID|NAME [options]\n"
+             "       nmtwatch check --all | --match RULES [options]\n"
              "\n"
              "One measurement: /proc, hsperfdata, one NMT summary, and class-loader\n"
              "statistics where they would stop the JVM for less than 20 ms. The first line is\n"
-             "the verdict, figures follow the '|', further lines are findings.\n"
+             "the verdict, figures follow the '|', further lines are findings. Of several\n"
+             "JVMs the worst verdict counts; figures are called LABEL::NAME.\n"
              "\n"
              "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM\n"
              "cannot be asked, the data is partial, or the command line is wrong).\n",

@@ -3,6 +3,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/serve/member.h"
 #include "reports/text/units.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ struct row {
     const struct target *target;
     struct sample sample;
     char user[64]; /* its name here, or the number */
+    struct target_place place;
     bool container;
 };
 
@@ -29,7 +31,11 @@ static struct row row_of(const struct target *target)
     if (user != NULL)
         snprintf(row.user, sizeof row.user, "%s", user->pw_name);
     else
-        snprintf(row.user, sizeof row.user, "%u", (unsigned)target->uid);
+        facts_user_name(target->uid, row.user, sizeof row.user);
+    struct facts facts;
+    facts_read(&facts, target);
+    row.place = facts.place;
+    facts_free(&facts);
     return row;
 }
 
@@ -65,6 +71,9 @@ static void json_row(struct json_out *out, const struct row *row)
     json_value(out, &row->sample, "classes_unloaded", SAMPLE_CLASSES_UNLOADED);
     json_value(out, &row->sample, "rss_bytes", SAMPLE_RSS_BYTES);
     json_out_bool(out, "container", row->container);
+    json_out_text(out, "unit", text_or_null(row->place.unit));
+    json_out_text(out, "container_name", text_or_null(row->place.container));
+    json_out_text(out, "pod", text_or_null(row->place.pod));
     target_machine_json(out, target);
     json_out_end(out, '}');
 }
@@ -89,7 +98,7 @@ static int print_json(const struct discovery *found)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MACHINE, MAIN, COLUMNS };
+enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MACHINE, UNIT, MAIN, COLUMNS };
 
 struct cells {
     char text[COLUMNS][512];
@@ -133,6 +142,7 @@ static void fill_cells(struct cells *cells, const struct row *row)
     value_cell(cells->text[UNLOADED], size, &row->sample, SAMPLE_CLASSES_UNLOADED, units_count);
     value_cell(cells->text[RSS], size, &row->sample, SAMPLE_RSS_BYTES, units_bytes);
     snprintf(cells->text[MACHINE], size, "%s", target_machine(row->target).text);
+    snprintf(cells->text[UNIT], size, "%s", target_place_name(&row->place));
     snprintf(cells->text[MAIN], size, "%s",
              identity->main[0] != '\0' ? short_main(identity->main) : "?");
 }
@@ -148,6 +158,7 @@ static const struct terminal_column columns[COLUMNS] = {
     [UNLOADED] = {"UNLOADED", true, 0, TERMINAL_PLAIN},
     [RSS] = {"RSS", true, 0, TERMINAL_PLAIN},
     [MACHINE] = {"ARCHITECTURE", false, 0, TERMINAL_PLAIN},
+    [UNIT] = {"UNIT", false, 0, TERMINAL_PLAIN},
     [MAIN] = {"MAIN", false, 0, TERMINAL_PLAIN},
 };
 
@@ -167,12 +178,13 @@ static int print_table(const struct discovery *found)
     struct terminal_table table = {
         .gap = 2, .cut = true, .columns = shown, .row_count = found->count, .cells = texts};
     bool good = cells != NULL && texts != NULL,
-         hidden[COLUMNS] = {[NSPID] = true, [MACHINE] = true};
+         hidden[COLUMNS] = {[NSPID] = true, [MACHINE] = true, [UNIT] = true};
     for (int i = 0; i < found->count && good; i++) {
         struct row row = row_of(&found->targets[i]);
         fill_cells(&cells[i], &row);
         hidden[NSPID] = hidden[NSPID] && row.target->nspid == row.target->pid;
         hidden[MACHINE] = hidden[MACHINE] && !target_is_other_machine(row.target);
+        hidden[UNIT] = hidden[UNIT] && cells[i].text[UNIT][0] == '\0';
     }
     for (int c = 0; c < COLUMNS && good; c++)
         if (!hidden[c])
@@ -207,7 +219,11 @@ static void remove_leftovers(const struct discovery *found)
 static int run(int argc, char **argv)
 {
     bool json = false;
+    const char *rules = NULL;
+    char error[300];
+    struct target_match match = {0};
     const struct option_row rows[] = {
+        OPTION_MATCH(&rules),
         OPTION_JSON(&json),
     };
     int operands, code;
@@ -216,11 +232,11 @@ static int run(int argc, char **argv)
     if (operands > 0)
         return options_error(&command_list, "unexpected operand '%s'", argv[1]);
 
-    if ((code = target_option_proc(&command_list)) != 0)
-        return code;
+    if (rules != NULL && !target_match_add(&match, rules, error, sizeof error))
+        return options_error(&command_list, "--match: %s", error);
     struct discovery found;
-    if (discover_jvms(&found) != 0)
-        return print_failure(EXIT_IO, "nmtwatch list: reading /proc: %s\n", strerror(errno));
+    if ((code = target_option_all(&command_list, rules != NULL ? &match : NULL, &found)) != 0)
+        return code;
     code = json ? print_json(&found) : print_table(&found);
     if (found.count == 0)
         print_error("nmtwatch list: no HotSpot JVM found\n");
@@ -241,13 +257,13 @@ static int run(int argc, char **argv)
 const struct command command_list = {
     .name = "list",
     .summary = "the HotSpot JVMs of this host, containers included",
-    .usage = "Usage: nmtwatch list [--json]\n"
+    .usage = "Usage: nmtwatch list [--match RULES] [--json]\n"
              "\n"
              "Lists every HotSpot JVM this user may see, in containers and chroots too:\n"
              "process id (and the id inside of its own namespace), user, JDK, level of Native\n"
              "Memory Tracking, time since start, classes loaded and unloaded, resident\n"
-             "memory, main class or jar; and the architecture, where a JVM is not of\n"
-             "nmtwatch's or is emulated. Reads /proc and hsperfdata only: no JVM is asked or\n"
+             "memory, unit of systemd, pod or container, main class or jar; and the\n"
+             "architecture, where a JVM is not of nmtwatch's or is emulated. Reads /proc and hsperfdata only: no JVM is asked or\n"
              "signalled.\n"
              "\n"
              "Removes what libnmtagent.so left in /tmp when its JVM was killed:\n"

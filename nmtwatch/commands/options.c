@@ -24,13 +24,82 @@ void target_machine_json(struct json_out *out, const struct target *target)
     json_out_bool(out, "emulated", target_is_emulated(target));
 }
 
+void target_option_label(const struct target *target, char label[static TARGET_LABEL_MAX])
+{
+    struct facts facts;
+    facts_read(&facts, target);
+    const struct target_facts view = facts_view(&facts);
+    target_label(&view, label);
+    facts_free(&facts);
+}
+
+int target_option_all(const struct command *command, const struct target_match *match,
+                      struct discovery *found)
+{
+    int code = target_option_proc(command), kept = 0;
+    if (code != 0)
+        return code;
+    if (discover_jvms(found) != 0)
+        return print_failure(EXIT_IO, "nmtwatch %s: /proc cannot be read: %s\n", command->name,
+                             strerror(errno));
+    for (int i = 0; i < found->count && match != NULL; i++) {
+        struct facts facts;
+        facts_read(&facts, &found->targets[i]);
+        const struct target_facts view = facts_view(&facts);
+        if (target_match_fits(match, &view))
+            found->targets[kept++] = found->targets[i];
+        facts_free(&facts);
+    }
+    found->count = match != NULL ? kept : found->count;
+    return 0;
+}
+
+/* Several JVMs have the name. */
+static int candidates(const struct command *command, const char *name,
+                      const struct discovery *found)
+{
+    print_error("nmtwatch %s: '%s' fits %d JVMs; give a process id, or another term such as "
+                "main=NAME,unit=NAME\n",
+                command->name, escape_name(name).text, found->count);
+    for (int i = 0; i < found->count; i++) {
+        char label[TARGET_LABEL_MAX];
+        target_option_label(&found->targets[i], label);
+        print_error("%9d  %s\n", (int)found->targets[i].pid, escape_name(label).text);
+    }
+    return EXIT_USAGE;
+}
+
+static int pid_of_name(const struct command *command, const char *name, pid_t *pid)
+{
+    struct target_match match[2];
+    struct discovery found = {0};
+    int code = 0;
+    bool good = target_match_name(match, name);
+    for (int i = 0; i < 2 && good && code == 0 && found.count == 0; i++) {
+        discovery_free(&found);
+        code = target_option_all(command, &match[i], &found);
+    }
+    if (code == 0 && found.count > 1)
+        code = candidates(command, name, &found);
+    else if (code == 0 && found.count == 0)
+        code = print_failure(failure_exit_code(FAILURE_NOT_A_JVM),
+                             "nmtwatch %s: '%s' is neither a process id nor the name of a JVM "
+                             "(main class, jar, unit, container or pod; see nmtwatch list)\n",
+                             command->name, escape_name(name).text);
+    else if (code == 0)
+        *pid = found.targets[0].pid;
+    discovery_free(&found);
+    return code;
+}
+
 int target_option_pid(const struct command *command, const char *text, pid_t *pid)
 {
     char *end;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < 1 ||
-        number > INT_MAX)
+    if (*end != '\0' || text[0] == '\0')
+        return pid_of_name(command, text, pid);
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || number < 1 || number > INT_MAX)
         return options_error(command, "'%s' is not a process id", text);
     *pid = (pid_t)number;
     return 0;
@@ -72,7 +141,6 @@ struct target_many {
     const struct command *command;
     const char *text; /* of the rules; NULL: all */
     struct target_match match;
-    char host[256];
     struct scan *scan;
     int64_t next_scan_ms;
     bool (*take)(void *context, const struct target *target, bool young);
@@ -86,12 +154,11 @@ struct target_many *target_many_open(const struct command *command, const char *
     *code = EXIT_IO;
     if (many == NULL || (many->scan = scan_create()) == NULL)
         print_error("nmtwatch %s: out of memory\n", command->name);
-    else if (match != NULL && !target_match_parse(&many->match, match, error, sizeof error))
+    else if (match != NULL && !target_match_add(&many->match, match, error, sizeof error))
         *code = options_error(command, "--match: %s", error);
     else if ((*code = target_option_proc(command)) == 0) {
         many->command = command;
         many->text = match;
-        gethostname(many->host, sizeof many->host - 1);
         scan_set_user_budget(many->scan, SCAN_EACH_MS);
         return many;
     }
@@ -108,7 +175,7 @@ static enum scan_answer many_found(void *context, const struct target *target)
         return SCAN_LATER;
     facts_read(&facts, target);
     struct target_facts view = facts_view(&facts);
-    bool fits = target_match_fits(&many->match, &view, target->pid, many->host);
+    bool fits = target_match_fits(&many->match, &view);
     facts_free(&facts);
     if (!fits)
         return SCAN_REFUSED;
@@ -451,12 +518,9 @@ int watch_arguments_apply(const struct command *command, const struct watch_argu
 static int open_all(const struct command *command, struct session_options *options)
 {
     struct discovery discovery;
-    int code = target_option_proc(command);
+    int code = target_option_all(command, NULL, &discovery);
     if (code != 0)
         return code;
-    if (discover_jvms(&discovery) != 0)
-        return print_failure(EXIT_IO, "nmtwatch %s: /proc cannot be read: %s\n", command->name,
-                             strerror(errno));
     options->target_count = discovery.count;
     options->targets = discovery.targets; /* kept: the process ends with the session */
     return 0;

@@ -121,7 +121,7 @@ bool options_screen(void);
 #define OPTION_MARKDOWN(into) OPTION_FLAG("markdown", into, "Markdown, for a ticket")
 #define OPTION_MATCH(into)                                                                         \
     OPTION_VALUE("match", "RULES", text, into,                                                     \
-                 "only JVMs that match: main=PATTERN,user=PATTERN;pid=N")
+                 "only JVMs that match: main=PATTERN,user=PATTERN;unit=PATTERN;pid=N")
 #define OPTION_TIMEOUT(into, initial)                                                              \
     OPTION_VALUE("timeout", "TIME", duration_ms, into,                                             \
                  "for each exchange with the JVM (" initial ")")
@@ -141,18 +141,25 @@ option_take_fn option_take_duration_ms;   /* int64_t: "500ms", "10s", "5m", "2h"
 option_take_fn option_take_span_ms;       /* the same, above 0 */
 option_take_fn option_take_bytes;         /* int64_t: "64M", "1G" */
 
-/* target_option: the PID operand of a verb -> an opened target, or the sentence why not.
+/* target_option: the PID operand of a verb -> an opened target, or the sentence why not. A name stands for a PID: a
+ * main class, jar, unit, container or pod, or rules (target_match_name), which one JVM has to fit.
  *
  * Calling context: setup, one thread. */
 /* "architecture" and "emulated" of a JVM. */
 void target_machine_json(struct json_out *out, const struct target *target);
 
-/* Reads a process id. 0, or EXIT_USAGE after one line on stderr. */
+/* Reads a process id or a name. 0, or the exit code after a line on stderr, and a line for each JVM of the name. */
 int target_option_pid(const struct command *command, const char *text, pid_t *pid);
 
 /* Reads the id and opens the target. 0, or the exit code of the failure (failures.def, EXIT_USAGE)
  * after one line on stderr. */
 int target_option_open(const struct command *command, const char *text, struct target *target);
+
+/* The JVMs that fit, match NULL: all, at this moment. 0, or the exit code after one line on stderr. */
+int target_option_all(const struct command *command, const struct target_match *match,
+                      struct discovery *found);
+/* What serve calls it by default. */
+void target_option_label(const struct target *target, char label[static TARGET_LABEL_MAX]);
 
 /* For verbs that look for JVMs themselves: where /proc is not ours there would be none, or wrong
  * ones. 0, or the exit code after one line on stderr. */

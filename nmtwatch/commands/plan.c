@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define NUMBER_DIGITS_MAX 18
 
@@ -121,6 +122,13 @@ static bool is_pid(const char *text)
     return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
+/* A JVM's name: of no file, and not like one. */
+static bool is_name(const char *text)
+{
+    return text[0] != '\0' && access(text, F_OK) != 0 && strpbrk(text, "/") == NULL &&
+           !span_ends_with(span_from_cstr(text), SPAN_LITERAL(".gz"));
+}
+
 static int from_pid(const char *text, int64_t look_ms, int64_t timeout_ms,
                     struct plan_measured *measured, struct target_identity *identity,
                     struct plan_input *input)
@@ -186,8 +194,9 @@ static int make(struct plan_input *input, const char *from, int64_t look_ms, int
     struct target_identity identity = {0};
     plan_measured_none(&measured);
     if (from != NULL) {
-        int code = is_pid(from) ? from_pid(from, look_ms, timeout_ms, &measured, &identity, input)
-                                : from_file(from, &measured, &identity);
+        int code = is_pid(from) || is_name(from)
+                       ? from_pid(from, look_ms, timeout_ms, &measured, &identity, input)
+                       : from_file(from, &measured, &identity);
         if (code != 0)
             return code;
         if (!input->jdk_given && identity.jdk_major >= 8)

@@ -182,14 +182,15 @@ static void insert(struct fleet *fleet, struct member *member)
 
 /* The target becomes a member, anew or where an earlier process left it (saved). False: errno. */
 static bool join(struct fleet *fleet, const struct target *target, const char *label,
-                 const char *user, const char *cgroup, const struct saved_target *saved)
+                 const struct member_facts *who, const struct saved_target *saved)
 {
     int64_t wall_ms = clock_ms(CLOCK_REALTIME);
     int64_t spread_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms;
     struct member_facts about = {
         .label = label,
-        .user = user,
-        .cgroup = cgroup,
+        .user = who->user,
+        .cgroup = who->cgroup,
+        .place = who->place,
         .wall_ms = wall_ms,
         .wall_start_ms =
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
@@ -262,9 +263,12 @@ static enum scan_answer found(void *context, const struct target *target)
         (age_ms < NAMELESS_MS && target->perfdata[0] == '\0'))
         return SCAN_LATER;
     facts_read(&facts, target);
+    const struct member_facts who = {
+        .user = facts.user, .cgroup = facts.cgroup, .place = facts.place};
     struct target_facts view = facts_view(&facts);
+    view.template = fleet->options->rules.template;
     bool wanted_here = target_rules_watch(&fleet->options->rules, &view);
-    target_rules_label(&fleet->options->rules, &view, wanted);
+    target_label(&view, wanted);
     struct saved_target *saved =
         fleet->state != NULL ? saved_state_recall(fleet->state, target) : NULL;
     bool joined = false, full = false;
@@ -281,7 +285,7 @@ static enum scan_answer found(void *context, const struct target *target)
             snprintf(label, sizeof label, "%s", saved->label);
         else
             choose_label(fleet, wanted, owner, label);
-        joined = join(fleet, target, label, facts.user, facts.cgroup, saved);
+        joined = join(fleet, target, label, &who, saved);
         if (joined) {
             bool there;
             tidy(fleet, target);
@@ -321,11 +325,12 @@ static void renew(struct fleet *fleet, int at)
     judge_remember(watcher_judge(old->watcher), &saved->judge);
     judge_memory_keep(&saved->judge, &saved->texts);
     struct member kept = *old; /* for what goes on below */
+    const struct member_facts who = {.user = user, .cgroup = cgroup, .place = kept.place};
     old->families = NULL;
     member_destroy(old);
     take_out(fleet, at);
     bool taken;
-    bool joined = join(fleet, &target, label, user, cgroup, saved);
+    bool joined = join(fleet, &target, label, &who, saved);
     texts_free(&saved->texts);
     if (!joined) {
         scan_forget(fleet->scan, target.pid);
@@ -534,6 +539,7 @@ void fleet_reload(struct fleet *fleet)
         struct facts facts;
         facts_read(&facts, watcher_target(member->watcher));
         struct target_facts view = facts_view(&facts);
+        view.template = fleet->options->rules.template;
         bool wanted = target_rules_watch(&fleet->options->rules, &view);
         facts_free(&facts);
         if (!wanted)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* --- events ------------------------------------------------------------------------- */
 
@@ -204,6 +205,7 @@ struct member *member_create(struct watching *watching, const struct target *tar
     snprintf(member->user, sizeof member->user, "%s", facts->user);
     snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
              facts->cgroup);
+    member->place = facts->place;
     member->watched = watching_add(watching, target, origin_ms, facts->first_poll_ms, member);
     if (member->watched != NULL) {
         member->watcher = member->watched->watcher;
@@ -271,6 +273,7 @@ void member_view(const struct member *member, struct target_view *view)
     memcpy(view->jdk, identity->jdk, sizeof view->jdk);
     memcpy(view->user, member->user, sizeof view->user);
     memcpy(view->cgroup, member->cgroup, sizeof view->cgroup);
+    view->place = member->place;
     memcpy(view->nmt_level, identity->nmt_level, sizeof view->nmt_level);
     memcpy(view->note, member->note, sizeof view->note);
     if (member->recording != NULL)
@@ -337,6 +340,13 @@ void facts_cgroup_path(struct span text, char *out, size_t size)
 
 void facts_user_name(uid_t uid, char *out, size_t size)
 {
+    char link[64];
+    snprintf(link, sizeof link, "/run/systemd/dynamic-uid/direct:%u", (unsigned)uid);
+    ssize_t length = readlink(link, out, size);
+    if (length > 0 && (size_t)length < size) {
+        out[length] = '\0';
+        return;
+    }
     snprintf(out, size, "%u", (unsigned)uid);
     FILE *file = fopen("/etc/passwd", "re");
     if (file == NULL)
@@ -362,8 +372,15 @@ void facts_read(struct facts *facts, const struct target *target)
     if (cgroup.ptr != NULL)
         facts_cgroup_path(cgroup, facts->cgroup, sizeof facts->cgroup);
     free((void *)cgroup.ptr);
+    facts->pid = target->pid;
+    gethostname(facts->host, sizeof facts->host - 1);
     facts->environment = proc_read(target->pid, "environ");
     facts->command_line = proc_read(target->pid, "cmdline");
+    target_place_of(facts->cgroup, &facts->place);
+    struct span name = proc_environ_value(facts->environment, SPAN_LITERAL("HOSTNAME"));
+    if (facts->place.pod[0] != '\0' && name.len > 0 &&
+        !span_equals(name, span_from_cstr(facts->host)))
+        span_copy(name, facts->place.pod, sizeof facts->place.pod);
 }
 
 /* The last -DNAME=value wins, as in the JVM. */
@@ -401,11 +418,14 @@ static bool look_up(void *context, bool property, const char *name, char *out, s
 
 struct target_facts facts_view(struct facts *facts)
 {
-    return (struct target_facts){.main = facts->main,
+    return (struct target_facts){.pid = facts->pid,
+                                 .main = facts->main,
                                  .user = facts->user,
                                  .uid = facts->uid,
                                  .cgroup = facts->cgroup,
                                  .jdk = facts->jdk,
+                                 .host = facts->host,
+                                 .place = facts->place,
                                  .look_up = look_up,
                                  .context = facts};
 }

@@ -36,6 +36,7 @@ struct member {
     struct watched *watched;
     struct watcher *watcher; /* of watched */
     char label[TARGET_LABEL_MAX], user[64], cgroup[128];
+    struct target_place place;
     int64_t wall_start_ms;          /* since the epoch, at ms 0 */
     int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
@@ -57,6 +58,7 @@ struct member {
 
 struct member_facts {
     const char *label, *user, *cgroup;
+    struct target_place place;
     int64_t wall_start_ms; /* since the epoch: when the watch began, now or in an earlier process */
     int64_t wall_ms;       /* since the epoch, now */
     int64_t first_poll_ms; /* from now: spreads the ticks of JVMs that come together */
@@ -90,11 +92,14 @@ struct facts {
     char main[EVENT_NAME_MAX], user[64], uid[16];
     char jdk[8]; /* "" when not known */
     char cgroup[512];
+    char host[256];
+    int pid;
+    struct target_place place;
     struct span environment; /* pieces that end with NUL; ptr NULL: not readable */
     struct span command_line;
 };
 
-/* Of /etc/passwd; the number when it is not there. */
+/* Of /etc/passwd, or the name of a unit's DynamicUser; the number when it is neither. */
 void facts_user_name(uid_t uid, char *out, size_t size);
 void facts_read(struct facts *facts, const struct target *target);
 /* Points into facts. */

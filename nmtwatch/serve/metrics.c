@@ -244,6 +244,9 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
         exposition_label(out, "jdk", target->jdk);
         exposition_label(out, "user", target->user);
         exposition_label(out, "cgroup", target->cgroup);
+        exposition_label(out, "unit", target->place.unit);
+        exposition_label(out, "container", target->place.container);
+        exposition_label(out, "pod", target->place.pod);
         exposition_label(out, "nmt", target->nmt_level);
         exposition_info(out);
     }

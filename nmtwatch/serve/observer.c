@@ -88,17 +88,16 @@ static uint64_t key_of(const struct observe_section *section)
 
 static bool fits(const struct observe_section *section, const struct target *target)
 {
-    struct target_match match;
+    struct target_match match = {0};
     struct facts facts;
-    char ignored[8], host[256] = "";
+    char ignored[8];
     if (section->match[0] == '\0')
         return true;
-    if (!target_match_parse(&match, section->match, ignored, sizeof ignored))
+    if (!target_match_add(&match, section->match, ignored, sizeof ignored))
         return false;
-    gethostname(host, sizeof host - 1);
     facts_read(&facts, target);
     struct target_facts view = facts_view(&facts);
-    bool good = target_match_fits(&match, &view, target->pid, host);
+    bool good = target_match_fits(&match, &view);
     facts_free(&facts);
     return good;
 }

@@ -140,22 +140,16 @@ static bool check_url(const char *key, const char *text, char *problem, size_t s
 bool serve_options_take(struct serve_options *options, const char *key, const char *text,
                         char *problem, size_t size)
 {
-    static const struct {
-        const char *key;
-        bool (*take)(struct target_rules *, const char *, char *, size_t);
-    } rules[] = {
-        {"include", target_rules_include},
-        {"exclude", target_rules_exclude},
-        {"target", target_rules_template},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        char why[200];
-        if (strcmp(key, rules[i].key) != 0)
-            continue;
-        if (rules[i].take(&options->rules, text, why, sizeof why))
-            return true;
-        return text_error(problem, size, "%s: %s", key, why);
-    }
+    struct target_rules *rules = &options->rules;
+    bool include = strcmp(key, "include") == 0;
+    char why[300];
+    if (include || strcmp(key, "exclude") == 0)
+        return target_match_add(include ? &rules->include : &rules->exclude, text, why,
+                                sizeof why) ||
+               text_error(problem, size, "%s: %s", key, why);
+    if (strcmp(key, "target") == 0)
+        return target_rules_template(rules, text, why, sizeof why) ||
+               text_error(problem, size, "%s: %s", key, why);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct sockaddr_storage address;
         if (strcmp(key, rows[i].key) != 0)
@@ -238,15 +232,15 @@ static bool section_value_good(const struct observe_section *section, const char
                                char *problem, size_t size)
 {
     enum observe_mode mode;
-    struct target_match match;
-    char why[200];
+    struct target_match match = {0};
+    char why[300];
     if (strcmp(key, "what") == 0 && !observe_mode_by_name(section->what, &mode))
         return text_error(problem, size,
                           "what: '%s' is none of cpu, classes, alloc, rss, jmethodids, methods",
                           section->what);
     if (strcmp(key, "for") == 0 && section->for_ms > SECTION_FOR_MAX_MS)
         return text_error(problem, size, "for: at most 10m");
-    if (strcmp(key, "match") == 0 && !target_match_parse(&match, section->match, why, sizeof why))
+    if (strcmp(key, "match") == 0 && !target_match_add(&match, section->match, why, sizeof why))
         return text_error(problem, size, "match: %s", why);
     return strcmp(key, "on") != 0 || findings_exist(section, problem, size);
 }

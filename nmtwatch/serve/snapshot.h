@@ -69,6 +69,7 @@ struct top_view {
 
 struct target_view {
     char label[TARGET_LABEL_MAX], main[EVENT_NAME_MAX], jdk[64], user[64], cgroup[128];
+    struct target_place place;
     char nmt_level[16];
     char recording[128]; /* file within the folder of recordings; "" none */
     int64_t pid;

@@ -1,15 +1,16 @@
 /* target_rules: which JVMs are watched, and what they are called.
  *
- *   include = main:com.example.*        watched when one include matches, or there is none ...
- *   exclude = user:jenkins              ... and no exclude does
- *   exclude = cgroup:*kubepods-besteffort*
+ *   include = main=com.example.*        watched when one include matches, or there is none ...
+ *   exclude = user=jenkins              ... and no exclude does
+ *   exclude = cgroup=*kubepods-besteffort*
  *   target = %{env:APP_NAME|main}       the label: the first of the alternatives that is not empty
  *
- * Patterns are those of the shell (fnmatch), over the whole text; label:PATTERN is about what the
- * template makes, so that rules can ask for the environment, too. Names in a template:
+ * Rules are those of target_match. Names in a template; `%{@unit}` is "@" and the unit, where there is one:
  *
  *   main        the main class, or the jar without folder and .jar
  *   user, uid   whom the process belongs to
+ *   unit        of systemd, without ".service"; container: its name or 12 digits of its id;
+ *   pod         its name (HOSTNAME of the JVM's environment), else its uid
  *   cgroup      the last part of the control group's path; cgroup_path all of it
  *   jdk         its major version
  *   env:NAME    a variable of the JVM's environment
@@ -25,67 +26,87 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TARGET_RULES_MAX 32
-
-enum target_fact { FACT_MAIN, FACT_USER, FACT_CGROUP, FACT_LABEL, FACT_COUNT };
-
-struct target_rule {
-    enum target_fact fact;
-    char pattern[200];
+/* What the control group of a process says of where it runs; "": nothing. */
+struct target_place {
+    char unit[96], container[64], pod[96];
 };
-
-struct target_rules {
-    int include_count, exclude_count;
-    struct target_rule include[TARGET_RULES_MAX], exclude[TARGET_RULES_MAX];
-    char template[256];
-};
-
-void target_rules_default(struct target_rules *rules);
-/* Values of the keys include, exclude and target. False with what is wrong in error. */
-bool target_rules_include(struct target_rules *rules, const char *text, char *error, size_t size);
-bool target_rules_exclude(struct target_rules *rules, const char *text, char *error, size_t size);
-bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size);
+/* "/system.slice/orders.service", ".../kubepods-burstable-podUID.slice/cri-containerd-ID.scope"; pod: the uid. */
+void target_place_of(const char *cgroup_path, struct target_place *place);
+/* The narrowest of the three that is known, "" none: a column of a table. */
+const char *target_place_name(const struct target_place *place);
 
 /* What is known of a JVM. Texts may be empty, never NULL. */
 struct target_facts {
+    int pid;
     const char *main; /* as the JVM publishes it: class or path of a jar */
     const char *user, *uid;
     const char *cgroup; /* whole path */
     const char *jdk;
+    const char *host;     /* the name of this one */
+    const char *template; /* of labels; NULL: the default one */
+    struct target_place place;
     /* A variable (property false) or a property; false when there is none. */
     bool (*look_up)(void *context, bool property, const char *name, char *out, size_t size);
     void *context;
 };
 
-bool target_rules_watch(const struct target_rules *rules, const struct target_facts *facts);
-/* Never empty: "jvm" when nothing is known. */
-void target_rules_label(const struct target_rules *rules, const struct target_facts *facts,
-                        char label[static TARGET_LABEL_MAX]);
-/* target_match: which JVMs of a host are meant on a command line, by the same facts and patterns.
+/* target_match: which JVMs of a host are meant, in the configuration and on a command line.
  *
  *   main=org.example.*,user=shop;env:STAGE=test;pid=4711
  *
  * Rules are separated by ';' and one of them has to fit; the terms of a rule are separated by ','
- * and all of them have to. main, user, cgroup: as in an include; env:NAME, prop:NAME: as in a
- * template, which a JVM without it does not fit; host: the name of this host; pid: exactly. */
+ * and all of them have to. Patterns are those of the shell (fnmatch), over the whole text. "main:" is read like
+ * "main=". label: what the template makes; host: the name of this host; pid: exactly; a JVM without the variable or
+ * property does not fit env:NAME, prop:NAME. */
 #define TARGET_TERMS_MAX 32
+
+enum target_fact {
+    FACT_MAIN,
+    FACT_USER,
+    FACT_UNIT,
+    FACT_CONTAINER,
+    FACT_POD,
+    FACT_CGROUP,
+    FACT_LABEL,
+    FACT_HOST,
+    FACT_PID,
+    FACT_ENV,
+    FACT_PROP,
+    FACT_COUNT
+};
 
 struct target_match {
     int count;
     struct target_term {
-        enum { TERM_FACT, TERM_HOST, TERM_ENV, TERM_PROP, TERM_PID } kind;
-        bool first;              /* of its rule */
-        struct target_rule rule; /* its pattern; of a fact which one */
-        char name[64];           /* of a variable or property */
+        enum target_fact fact;
+        bool first; /* of its rule */
+        char pattern[200];
+        char name[64]; /* of a variable or property */
         int pid;
     } term[TARGET_TERMS_MAX];
 };
 
-/* False with one sentence. */
-bool target_match_parse(struct target_match *match, const char *text, char *error, size_t size);
+/* Adds the rules of a text to those that are there. False with one sentence. */
+bool target_match_add(struct target_match *match, const char *text, char *error, size_t size);
 /* Without terms everything fits. */
-bool target_match_fits(const struct target_match *match, const struct target_facts *facts, int pid,
-                       const char *host);
+bool target_match_fits(const struct target_match *match, const struct target_facts *facts);
+
+/* A name of a command line: one of those that fit match[0] is meant, else one that fits match[1]: a rule (main=...), the
+ * same in both; or else a main class, jar, unit, container or pod of this name, and those with a part of it. False: no
+ * JVM has such a name. */
+bool target_match_name(struct target_match match[static 2], const char *name);
+
+struct target_rules {
+    struct target_match include, exclude;
+    char template[256];
+};
+
+void target_rules_default(struct target_rules *rules);
+/* The value of the key target. False with what is wrong in error. */
+bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size);
+bool target_rules_watch(const struct target_rules *rules, const struct target_facts *facts);
+/* By facts->template. Never empty: "jvm" when nothing is known. */
+void target_label(const struct target_facts *facts, char label[static TARGET_LABEL_MAX]);
 
 /* The short form of a main class: "/opt/app/orders-1.2.jar" -> "orders-1.2". */
 void target_main_name(const char *main_text, char *out, size_t size);

@@ -228,6 +228,9 @@ static void add_details(struct page *page, const struct snapshot *snapshot, int 
     page_fact(page, "main", target->main);
     page_fact(page, "pid", pid);
     page_fact(page, "user", target->user);
+    page_fact(page, "unit", target->place.unit);
+    page_fact(page, "container", target->place.container);
+    page_fact(page, "pod", target->place.pod);
     page_fact(page, "control group", target->cgroup);
     page_fact(page, "NMT", target->nmt_level);
     page_fact(page, "running for", units_duration(snapshot->unix_ms - target->start_unix_ms).text);
@@ -370,6 +373,9 @@ static void target_json(struct json_out *out, const struct snapshot *snapshot, i
     json_out_text(out, "nmt", target->nmt_level);
     json_out_text(out, "user", target->user);
     json_out_text(out, "cgroup", target->cgroup);
+    json_out_text(out, "unit", target->place.unit);
+    json_out_text(out, "container", target->place.container);
+    json_out_text(out, "pod", target->place.pod);
     json_out_int(out, "start_ms", target->start_unix_ms);
     json_out_int(out, "watched_since_ms", target->since_unix_ms);
     json_out_bool(out, "warm", target->warm);

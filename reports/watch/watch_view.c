@@ -320,10 +320,14 @@ static void print_text(FILE *out, const char *text)
 }
 
 /* 'label'=value unit;warning;critical;minimum; with an empty place where there is no threshold. */
-static void print_figure(FILE *out, const char *label, int64_t value, const char *unit,
-                         int64_t warning, int64_t critical)
+static void print_figure(FILE *out, const char *of, const char *label, int64_t value,
+                         const char *unit, int64_t warning, int64_t critical)
 {
-    fprintf(out, " '%s'=%" PRId64 "%s;", label, value, unit);
+    char safe[256];
+    escape(ESCAPE_PLUGIN, of, safe, sizeof safe);
+    for (char *at = safe; (at = strpbrk(at, "'=")) != NULL;)
+        *at = '_';
+    fprintf(out, " '%s%s%s'=%" PRId64 "%s;", safe, safe[0] != '\0' ? "::" : "", label, value, unit);
     if (warning != UNLIMITED)
         fprintf(out, "%" PRId64, warning);
     fputc(';', out);
@@ -332,8 +336,8 @@ static void print_figure(FILE *out, const char *label, int64_t value, const char
     fputs(";0;", out);
 }
 
-static void print_figures(FILE *out, const struct sample *sample, int jdk_major,
-                          const struct thresholds *thresholds)
+void plugin_figures(FILE *out, const char *of, const struct sample *sample, int jdk_major,
+                    const struct thresholds *thresholds)
 {
     /* What plugins call the unit: B bytes, c a counter that only grows. */
     static const struct {
@@ -353,13 +357,13 @@ static void print_figures(FILE *out, const struct sample *sample, int jdk_major,
     int64_t value, loaded, unloaded, max;
 
     if (internal_bytes(sample, jdk_major, &value))
-        print_figure(out, "internal", value, "B", thresholds->value[TH_INTERNAL_INVESTIGATE_BYTES],
+        print_figure(out, of, "internal", value, "B", thresholds->value[TH_INTERNAL_INVESTIGATE_BYTES],
                      thresholds->value[TH_INTERNAL_EXPLOSION_BYTES]);
     if (class_metaspace_bytes(sample, &value))
-        print_figure(out, "class_metaspace", value, "B", UNLIMITED, UNLIMITED);
+        print_figure(out, of, "class_metaspace", value, "B", UNLIMITED, UNLIMITED);
     if (sample_get(sample, SAMPLE_CLASSES_LOADED, &loaded) &&
         sample_get(sample, SAMPLE_CLASSES_UNLOADED, &unloaded))
-        print_figure(out, "classes", loaded - unloaded, "", UNLIMITED, UNLIMITED);
+        print_figure(out, of, "classes", loaded - unloaded, "", UNLIMITED, UNLIMITED);
     for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++) {
         int64_t critical = UNLIMITED;
         if (!sample_get(sample, FIGURES[i].field, &value))
@@ -367,20 +371,12 @@ static void print_figures(FILE *out, const struct sample *sample, int jdk_major,
         if (FIGURES[i].field == SAMPLE_METASPACE_COMMITTED_BYTES &&
             sample_get(sample, SAMPLE_METASPACE_MAX_BYTES, &max) && max > 0)
             critical = max / 100 * thresholds->value[TH_METASPACE_LIMIT_PERCENT];
-        print_figure(out, FIGURES[i].label, value, FIGURES[i].unit, UNLIMITED, critical);
+        print_figure(out, of, FIGURES[i].label, value, FIGURES[i].unit, UNLIMITED, critical);
     }
 }
 
-void plugin_print(FILE *out, const struct check_result *result, const struct sample *sample,
-                  int jdk_major, const struct thresholds *thresholds)
+void plugin_findings(FILE *out, const struct check_result *result)
 {
-    fprintf(out, "NMTWATCH %s - ", check_status_name(result->status));
-    print_text(out, result->reason);
-    if (sample != NULL && (sample->present != 0 || sample_has_nmt(sample))) {
-        fputs(" |", out);
-        print_figures(out, sample, jdk_major, thresholds);
-    }
-    fputc('\n', out);
     for (int i = 0; i < result->finding_count; i++) {
         const struct finding *finding = &result->findings[i];
         fprintf(out, "%s %s: ", severity_name(finding->severity), finding_row(finding->kind)->id);
@@ -391,4 +387,23 @@ void plugin_print(FILE *out, const struct check_result *result, const struct sam
         }
         fputc('\n', out);
     }
+}
+
+void plugin_reason(FILE *out, const struct check_result *result)
+{
+    fprintf(out, "%s - ", check_status_name(result->status));
+    print_text(out, result->reason);
+}
+
+void plugin_print(FILE *out, const struct check_result *result, const struct sample *sample,
+                  int jdk_major, const struct thresholds *thresholds)
+{
+    fputs("NMTWATCH ", out);
+    plugin_reason(out, result);
+    if (sample != NULL && (sample->present != 0 || sample_has_nmt(sample))) {
+        fputs(" |", out);
+        plugin_figures(out, "", sample, jdk_major, thresholds);
+    }
+    fputc('\n', out);
+    plugin_findings(out, result);
 }

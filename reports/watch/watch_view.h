@@ -52,3 +52,9 @@ void terminal_histogram(const struct terminal *terminal, const struct histogram_
 /* sample may be NULL (nothing could be asked): no figures then. */
 void plugin_print(FILE *out, const struct check_result *result, const struct sample *sample,
                   int jdk_major, const struct thresholds *thresholds);
+/* Its parts, for several JVMs in one call: 'of::internal'=123B;..., of: "" or what the JVM is called. */
+void plugin_figures(FILE *out, const char *of, const struct sample *sample, int jdk_major,
+                    const struct thresholds *thresholds);
+/* "OK - reason" */
+void plugin_reason(FILE *out, const struct check_result *result);
+void plugin_findings(FILE *out, const struct check_result *result);

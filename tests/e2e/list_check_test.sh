@@ -94,6 +94,26 @@ else
     contains "doctor: uprobes without rights" "$(refused 65534 0 2 uprobes)" "run as root, or with CAP_BPF"
     contains "doctor: uprobes with rights, refused" "$(refused 0 0 2 uprobes)" "a seccomp profile that allows bpf"
 fi
+jdk=17
+have_jdk 17 || jdk=25
+only="pid=${FLEET_PID[$jdk/idle]}"
+exits "rules stand for a process id" 0 "$NMTWATCH" check "main=*Workload,$only"
+exits "list takes rules" 0 "$NMTWATCH" list --match "$only" --json
+is "and lists what fits" "$(jq '.jvms | length' <<<"$OUTPUT")" 1
+is "a JVM outside of units has none" "$(jq -c '.jvms[0] | [.unit, .pod]' <<<"$OUTPUT")" "[null,null]"
+two="$only;pid=${FLEET_PID[$jdk/hidden]}"
+exits "rules that fit two JVMs are refused by a verb for one" 64 "$NMTWATCH" watch "$two" --for 1s
+contains "which lists both" "$OUTPUT" "fits 2 JVMs"
+contains "with process id and label" "$OUTPUT" "${FLEET_PID[$jdk/hidden]}  $(id -un)/"
+exits "check of both in one call" 0 "$NMTWATCH" check --match "$two"
+contains "has the count in its first line" "$(head -n 1 <<<"$OUTPUT")" "OK - 2 JVMs: 0 critical, 0 warning, 0 unknown, 2 ok"
+is "and figures of each, under labels that differ" \
+    "$(head -n 1 <<<"$OUTPUT" | grep -o "'[^']*::rss'" | sort -u | wc -l)" 2
+exits "one that cannot be asked is unknown" 3 "$NMTWATCH" check --match "$two;pid=${FLEET_PID[$jdk/xslt]}"
+contains "and the reason is in the first line" "$(head -n 1 <<<"$OUTPUT")" "-XX:NativeMemoryTracking=summary"
+exits "rules that fit nothing are unknown" 3 "$NMTWATCH" check --match user=nobody-of-that-name
+exits "a name that no JVM has" 10 "$NMTWATCH" watch no-such-jvm --for 1s
+contains "is said to be one" "$OUTPUT" "neither a process id nor the name of a JVM"
 exits "doctor of two JVMs is a usage error" 64 "$NMTWATCH" doctor 1 2
 exits "doctor of a process that is no JVM" 10 "$NMTWATCH" doctor $$
 
