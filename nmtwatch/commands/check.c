@@ -353,7 +353,8 @@ static int run(int argc, char **argv)
         return code == 0 ? 0 : refuse(&checked, WRONG, &options.thresholds, json);
     all = all || rules != NULL;
     if (operands != !all || (all && (json || baseline_path != NULL))) {
-        options_error(&command_check, "one process id or name is needed, or --all or --match alone");
+        options_error(&command_check,
+                      "one process id or name is needed, or --all or --match alone");
         return refuse(&checked, WRONG, &options.thresholds, json);
     }
     if (rules != NULL && !target_match_add(&match, rules, error, sizeof error)) {

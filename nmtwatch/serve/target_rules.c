@@ -7,8 +7,8 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-#define NAME_MAX_BYTES 128
-#define VALUE_MAX      512
+#define NAME_MAX_BYTES   128
+#define VALUE_MAX        512
 #define DEFAULT_TEMPLATE "%{user}/%{main}%{@unit|@pod|@container}"
 
 void target_rules_default(struct target_rules *rules)
@@ -21,8 +21,8 @@ void target_rules_default(struct target_rules *rules)
 
 static bool is_name(const char *name, size_t length)
 {
-    static const char *const names[] = {"main",        "user", "uid",  "unit",     "container", "pod",
-                                        "cgroup", "cgroup_path", "jdk"};
+    static const char *const names[] = {"main", "user",   "uid",         "unit", "container",
+                                        "pod",  "cgroup", "cgroup_path", "jdk"};
     if ((length > 4 && strncmp(name, "env:", 4) == 0) ||
         (length > 5 && strncmp(name, "prop:", 5) == 0))
         return length < NAME_MAX_BYTES;
@@ -171,8 +171,7 @@ static struct span container_id(struct span part)
 static struct span pod_uid(struct span part)
 {
     span_take_end(&part, SPAN_LITERAL(".slice"));
-    bool good = part.len >= POD_UID + 3 &&
-                memcmp(part.ptr + part.len - POD_UID - 3, "pod", 3) == 0;
+    bool good = part.len >= POD_UID + 3 && memcmp(part.ptr + part.len - POD_UID - 3, "pod", 3) == 0;
     return span_of(part.ptr + part.len - POD_UID, good ? POD_UID : 0);
 }
 
@@ -216,18 +215,19 @@ void target_place_of(const char *cgroup_path, struct target_place *place)
 
 const char *target_place_name(const struct target_place *place)
 {
-    return place->unit[0] != '\0' ? place->unit
+    return place->unit[0] != '\0'  ? place->unit
            : place->pod[0] != '\0' ? place->pod
                                    : place->container;
 }
 
 /* --- which JVMs ------------------------------------------------------------------------------- */
 
-static const char *const keys[FACT_COUNT] = {
-    [FACT_MAIN] = "main",           [FACT_USER] = "user",   [FACT_UNIT] = "unit",
-    [FACT_CONTAINER] = "container", [FACT_POD] = "pod",     [FACT_CGROUP] = "cgroup",
-    [FACT_LABEL] = "label",         [FACT_HOST] = "host",   [FACT_PID] = "pid",
-    [FACT_ENV] = "env",             [FACT_PROP] = "prop"};
+static const char *const keys[FACT_COUNT] = {[FACT_MAIN] = "main",   [FACT_USER] = "user",
+                                             [FACT_UNIT] = "unit",   [FACT_CONTAINER] = "container",
+                                             [FACT_POD] = "pod",     [FACT_CGROUP] = "cgroup",
+                                             [FACT_LABEL] = "label", [FACT_HOST] = "host",
+                                             [FACT_PID] = "pid",     [FACT_ENV] = "env",
+                                             [FACT_PROP] = "prop"};
 
 /* NAME=PATTERN of env and prop, PATTERN of the others. */
 static bool take_value(struct target_term *term, struct span value)
@@ -296,9 +296,9 @@ bool target_match_name(struct target_match match[static 2], const char *name)
             continue;
         match[i].count = 0;
         const char *any = i > 0 ? "*" : "";
-        int length = snprintf(
-            text, sizeof text, "main=%s%s%s;unit=%s%s%s;container=%s%s%s;pod=%s%s%s;main=*[./]%s",
-            any, name, any, any, name, any, any, name, any, any, name, any, name);
+        int length = snprintf(text, sizeof text,
+                              "main=%s%s%s;unit=%s%s%s;container=%s%s%s;pod=%s%s%s;main=*[./]%s",
+                              any, name, any, any, name, any, any, name, any, any, name, any, name);
         if (strpbrk(name, ",;") != NULL || length >= (int)sizeof text ||
             !target_match_add(&match[i], text, ignored, sizeof ignored))
             return false;

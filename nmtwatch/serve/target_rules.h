@@ -91,8 +91,8 @@ bool target_match_add(struct target_match *match, const char *text, char *error,
 /* Without terms everything fits. */
 bool target_match_fits(const struct target_match *match, const struct target_facts *facts);
 
-/* A name of a command line: one of those that fit match[0] is meant, else one that fits match[1]: a rule (main=...), the
- * same in both; or else a main class, jar, unit, container or pod of this name, and those with a part of it. False: no
+/* A name of a command line: a JVM that fits match[0] is meant, else one that fits match[1]. Both are the rules (main=...)
+ * of the text; or else a main class, jar, unit, container or pod of this name, and those with a part of it. False: no
  * JVM has such a name. */
 bool target_match_name(struct target_match match[static 2], const char *name);
 

@@ -357,7 +357,8 @@ void plugin_figures(FILE *out, const char *of, const struct sample *sample, int 
     int64_t value, loaded, unloaded, max;
 
     if (internal_bytes(sample, jdk_major, &value))
-        print_figure(out, of, "internal", value, "B", thresholds->value[TH_INTERNAL_INVESTIGATE_BYTES],
+        print_figure(out, of, "internal", value, "B",
+                     thresholds->value[TH_INTERNAL_INVESTIGATE_BYTES],
                      thresholds->value[TH_INTERNAL_EXPLOSION_BYTES]);
     if (class_metaspace_bytes(sample, &value))
         print_figure(out, of, "class_metaspace", value, "B", UNLIMITED, UNLIMITED);
