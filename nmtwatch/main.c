@@ -94,10 +94,9 @@ static void print_overview(FILE *out)
                  "to change.\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(
-        out,
-        "\nFor a PID a verb takes a name as well: a main class, jar, unit, container or pod, or\n"
-        "rules such as unit=orders,user=shop. `nmtwatch help VERB` lists the options of one.\n");
+    fprintf(out, "\nFor a PID a verb takes a name as well: a main class, jar, unit, container\n"
+                 "or pod, or rules such as unit=orders,user=shop.\n"
+                 "`nmtwatch help VERB` lists the options of one.\n");
 }
 
 static int print_verbs_json(void)

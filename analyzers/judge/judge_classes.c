@@ -190,7 +190,15 @@ static void reconsider(struct judge *judge, struct episode *episode)
     judge_describe_unloading(judge, unloading, sizeof unloading);
     finding_title(&finding, "%s: %.180s; %s", to_churn ? "class churn" : "class explosion",
                   finding.family[0] != '\0' ? finding.family : fresh.title, unloading);
-    finding_add_int(&finding, "unloaded_percent_now", percent);
+    for (int i = 0; i < finding.evidence_count;
+         i++) /* one story: no figure of before it was known */
+        if (strcmp(finding.evidence[i].key, "unloads") == 0)
+            finding.evidence[i].number =
+                judge->turnover.unloaded_at_unload - judge->turnover.unloaded;
+        else if (strcmp(finding.evidence[i].key, "unloaded_percent") == 0)
+            finding.evidence[i].number = percent;
+    if (finding_evidence(&finding, "unloaded_percent") == NULL)
+        finding_add_int(&finding, "unloaded_percent", percent);
     char subject[EVENT_FAMILY_MAX];
     snprintf(subject, sizeof subject, "%s", episode->subject);
     int64_t started_ms = episode->raised_ms;

@@ -295,6 +295,7 @@ static void fill_line(const struct trial *trial, enum soak_series series, struct
     soak_series_key(series, line->key);
     line->title = soak_series_title(series, trial->identity.jdk_major);
     line->unit = soak_series_unit(series);
+    line->points = &one->points;
     line->verdict = (struct verdict){.state = VERDICT_TOO_SHORT, .answer = VERDICT_UNDECIDED};
     if (one->verdict != NULL)
         verdict_ask(one->verdict, &line->verdict);

@@ -42,6 +42,7 @@ struct soak_line {
     struct budget_outcome outcomes[LINE_BUDGETS];
     struct estimate per_iteration; /* known when there is a counter that moved */
     struct soak_change change;
+    const struct points *points; /* its course, which lives as long as the trial */
 };
 
 struct soak_result {

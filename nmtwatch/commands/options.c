@@ -430,7 +430,7 @@ const char *option_take_duration_ms(const char *value, void *into)
 {
     char error[160];
     if (!units_parse_duration(value, into, error, sizeof error))
-        return "a time such as 500ms, 10s, 5m or 2h";
+        return "a time such as 500ms, 10s, 5m40s or 2h";
     return NULL;
 }
 
@@ -438,7 +438,7 @@ const char *option_take_span_ms(const char *value, void *into)
 {
     int64_t ms;
     if (option_take_duration_ms(value, &ms) != NULL || ms <= 0)
-        return "a time above 0, such as 500ms, 10s, 5m or 2h";
+        return "a time above 0, such as 500ms, 10s, 5m40s or 2h";
     *(int64_t *)into = ms;
     return NULL;
 }

@@ -35,6 +35,8 @@ struct fleet {
     size_t capacity;
     struct member **members;    /* by label */
     struct saved_target *saved; /* being put together */
+    int ended_count;
+    struct ended_view ended[ENDED_MAX]; /* newest first */
 };
 
 static void say(struct fleet *fleet, const char *what, const char *label, int64_t pid,
@@ -368,6 +370,7 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms)
         struct member *member = fleet->members[i];
         struct judge_view view;
         judge_view(watcher_judge(member->watcher), &view);
+        ending_look(&member->ending);
         if (view.warm != member->was_warm)
             member->was_warm = member->remember = true;
         owners_claim(fleet->owners, member->label, owner_of(watcher_target(member->watcher)),
@@ -397,6 +400,7 @@ static void add_findings(const struct member *member, int target, struct snapsho
         finding->started_unix_ms = member->wall_start_ms + alerts[i].started_ms;
         finding_copy(&finding->finding, &snapshot->texts, &alerts[i].finding);
         member_mention(member, &finding->finding);
+        member_now(view, &finding->finding);
     }
     view->finding_count = snapshot->finding_count - view->first_finding;
 }
@@ -443,6 +447,11 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
         add_families(fleet->members[i], i, snapshot, families);
         add_observations(fleet->members[i], i, snapshot);
     }
+    while (snapshot->ended_count < fleet->ended_count &&
+           clock_ms(CLOCK_REALTIME) - fleet->ended[snapshot->ended_count].ended_unix_ms <
+               ENDED_KEEP_MS)
+        snapshot->ended_count++;
+    memcpy(snapshot->ended, fleet->ended, (size_t)snapshot->ended_count * sizeof *fleet->ended);
     struct scan_counts scan = fleet_scan(fleet);
     snapshot->own.processes = scan.processes;
     snapshot->own.unreadable = scan.unreadable;
@@ -467,6 +476,17 @@ static void forget_state(struct fleet *fleet, const struct member *member)
         saved_state_forget(fleet->state, target->pid, (int64_t)target->start_time_ticks);
 }
 
+static void keep_ended(struct fleet *fleet, const struct member *member, const struct alert *alerts,
+                       int count)
+{
+    if (target_still_same(watcher_target(member->watcher)))
+        return; /* it is only watched no longer */
+    int kept = fleet->ended_count < ENDED_MAX ? fleet->ended_count : ENDED_MAX - 1;
+    memmove(fleet->ended + 1, fleet->ended, (size_t)kept * sizeof *fleet->ended);
+    member_ended(member, alerts, count, clock_ms(CLOCK_REALTIME), &fleet->ended[0]);
+    fleet->ended_count = kept + 1;
+}
+
 static void leave(struct fleet *fleet, int at)
 {
     struct alert alerts[FLEET_ALERTS_MAX];
@@ -475,6 +495,7 @@ static void leave(struct fleet *fleet, int at)
     int count = judge_active_alerts(watcher_judge(member->watcher), alerts, FLEET_ALERTS_MAX);
     fleet->hooks.ended(fleet->hooks.context, member, alerts, count);
     forget_state(fleet, member);
+    keep_ended(fleet, member, alerts, count);
     say(fleet, "no longer watching", member->label, pid, member->note);
     scan_forget(fleet->scan, pid);
     scan_forget_full(fleet->scan);

@@ -2,6 +2,7 @@
 
 #include "nmtwatch/jvm/proc.h"
 #include "analyzers/parse/proc_text.h"
+#include "reports/text/units.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -209,6 +210,7 @@ struct member *member_create(struct watching *watching, const struct target *tar
     member->watched = watching_add(watching, target, origin_ms, facts->first_poll_ms, member);
     if (member->watched != NULL) {
         member->watcher = member->watched->watcher;
+        ending_open(&member->ending, target);
         return member;
     }
     int saved = errno;
@@ -241,6 +243,7 @@ void member_destroy(struct member *member)
         return;
     watching_remove(member->watched);
     archive_file_close(member->recording);
+    ending_close(&member->ending);
     free(member->families);
     free(member);
 }
@@ -314,6 +317,53 @@ int member_families(const struct member *member, int target, struct family_view 
                                                 .unloads = family->unloads.total};
     }
     return count;
+}
+
+void member_now(const struct target_view *view, struct finding *finding)
+{
+    char text[300] = "";
+    int64_t rss = 0, loaded = 0, unloaded = 0;
+    if (sample_get(&view->latest, SAMPLE_RSS_BYTES, &rss))
+        text_add(text, sizeof text, "RSS %s", units_bytes(rss).text);
+    if (view->internal.have_level)
+        text_add(text, sizeof text, ", Internal %s", units_bytes(view->internal.level_bytes).text);
+    if (view->class_metaspace.have_level)
+        text_add(text, sizeof text, ", Class + Metaspace %s",
+                 units_bytes(view->class_metaspace.level_bytes).text);
+    if (sample_get(&view->latest, SAMPLE_CLASSES_LOADED, &loaded)) {
+        sample_get(&view->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
+        text_add(text, sizeof text, ", %s classes", units_count(loaded - unloaded).text);
+    }
+    if (view->have_rates)
+        text_add(text, sizeof text, " (+%s -%s)", units_rate(view->load_per_s).text,
+                 units_rate(view->unload_per_s).text);
+    finding_add_text(finding, "now", text);
+}
+
+void member_ended(const struct member *member, const struct alert *alerts, int count,
+                  int64_t wall_ms, struct ended_view *view)
+{
+    const struct target *target = watcher_target(member->watcher);
+    *view = (struct ended_view){.pid = target->pid,
+                                .ended_unix_ms = wall_ms,
+                                .lived_ms = wall_ms - member->start_unix_ms,
+                                .latest = *watcher_latest(member->watcher),
+                                .active_alerts = count};
+    memcpy(view->label, member->label, sizeof view->label);
+    memcpy(view->main, target->identity.main, sizeof view->main);
+    view->out_of_memory = ending_describe(&member->ending, target, view->how, sizeof view->how);
+    if (member->recording != NULL)
+        snprintf(view->recording, sizeof view->recording, "%s",
+                 archive_file_name(member->recording));
+    for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--)
+        for (int i = 0; i < count; i++) {
+            const struct finding *finding = &alerts[i].finding;
+            if ((int)finding->severity != severity)
+                continue;
+            view->worst = view->findings[0] == '\0' ? finding->severity : view->worst;
+            text_add(view->findings, sizeof view->findings, "%s%s",
+                     view->findings[0] != '\0' ? "; " : "", finding->title);
+        }
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "analyzers/classes/family.h"
 #include "nmtwatch/serve/archive.h"
+#include "nmtwatch/serve/ended.h"
 #include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/snapshot.h"
 #include "nmtwatch/watch/watching.h"
@@ -40,6 +41,7 @@ struct member {
     int64_t wall_start_ms;          /* since the epoch, at ms 0 */
     int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
+    struct ending ending;
     struct sample first; /* the first with NMT, since the watch or the baseline asked for began */
     int64_t first_ms;
     struct sparkline spark;
@@ -76,6 +78,11 @@ void member_continue(struct member *member, const struct member *before);
 
 /* Adds to the evidence what the newest observation that is about it has seen, where there is one. */
 void member_mention(const struct member *member, struct finding *finding);
+/* Adds what its figures are now, beside those of the first alarm. */
+void member_now(const struct target_view *view, struct finding *finding);
+/* It has ended with these alerts. */
+void member_ended(const struct member *member, const struct alert *alerts, int count,
+                  int64_t wall_ms, struct ended_view *view);
 /* Fills a view but for its findings and families. */
 void member_view(const struct member *member, struct target_view *view);
 int member_families(const struct member *member, int target, struct family_view *out, int max);

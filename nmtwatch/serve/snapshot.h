@@ -102,6 +102,20 @@ struct family_view {
     int64_t loads, unloads;
 };
 
+/* A JVM that has ended. */
+#define ENDED_MAX     32
+#define ENDED_KEEP_MS INT64_C(86400000)
+struct ended_view {
+    char label[TARGET_LABEL_MAX], main[EVENT_NAME_MAX], recording[128];
+    char how[160];      /* one clause */
+    bool out_of_memory; /* the kernel killed it */
+    int64_t pid, ended_unix_ms, lived_ms;
+    struct sample latest;
+    int active_alerts;
+    enum severity worst;
+    char findings[512]; /* titles of those that were active, the worst first */
+};
+
 /* The result of one observation (observer.h). */
 struct observation_view {
     int target;
@@ -161,6 +175,8 @@ struct snapshot {
     struct family_view *families;
     int observation_count;
     struct observation_view *observations; /* by target, newest first */
+    int ended_count;
+    struct ended_view ended[ENDED_MAX]; /* newest first */
 };
 
 /* Room for so many targets, one reference, zeroed. NULL when out of memory. */

@@ -15,7 +15,7 @@
 #define SPARK_HEIGHT 24.0
 
 /* Columns of the table of targets. */
-enum column { WHO, RSS, NMT, INTERNAL, CLASS_METASPACE, CLASSES };
+enum column { WHO, STATE, RSS, NMT, INTERNAL, CLASS_METASPACE, CLASSES };
 
 static enum page_tone tone_of(const struct target_view *target)
 {
@@ -102,22 +102,43 @@ static void add_verdict(struct page *page, enum column column, const struct targ
 {
     bool decided = verdict->known && verdict->answer != VERDICT_UNDECIDED;
     bool grows = decided && verdict->answer == VERDICT_GROWING;
-    if (!verdict->have_level)
-        return;
-    add_spark(page, column, &target->spark, series, grows);
-    if (decided)
-        page_cell_note(page, (int)column, grows ? PAGE_CRITICAL : PAGE_PLAIN,
-                       grows ? "growing" : "not growing");
+    if (verdict->have_level)
+        add_spark(page, column, &target->spark, series, grows);
 }
 
-static void add_target(struct page *page, const struct target_view *target, int number)
+/* The worst finding of now, or what keeps the JVM from a verdict: one line. */
+static void state_text(const struct snapshot *snapshot, const struct target_view *target,
+                       char *text, size_t size)
 {
+    const struct finding *worst = NULL;
+    for (int i = 0; i < target->finding_count; i++) {
+        const struct finding *finding = &snapshot->findings[target->first_finding + i].finding;
+        worst = worst == NULL || finding->severity > worst->severity ? finding : worst;
+    }
+    if (!target->up)
+        snprintf(text, size, "%s",
+                 target->counts.failing != FAILURE_NONE ? failure_reason(target->counts.failing)
+                                                        : "not looked at yet");
+    else if (worst != NULL && target->finding_count > 1)
+        snprintf(text, size, "%s +%d", finding_row(worst->kind)->id, target->finding_count - 1);
+    else
+        snprintf(text, size, "%s",
+                 worst != NULL  ? finding_row(worst->kind)->id
+                 : target->warm ? "ok"
+                                : "starting up");
+}
+
+static void add_target(struct page *page, const struct snapshot *snapshot, int number)
+{
+    const struct target_view *target = &snapshot->targets[number];
+    char text[160];
+    state_text(snapshot, target, text, sizeof text);
     int64_t rss = 0, loaded = 0, unloaded = 0, committed = 0;
     bool have_rss = sample_get(&target->latest, SAMPLE_RSS_BYTES, &rss);
     bool have_nmt = sample_get(&target->latest, SAMPLE_NMT_COMMITTED_BYTES, &committed);
     bool have_classes = sample_get(&target->latest, SAMPLE_CLASSES_LOADED, &loaded);
     sample_get(&target->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
-    page_row(page, target->label, have_rss ? units_bytes(rss).text : "not known",
+    page_row(page, target->label, text, have_rss ? units_bytes(rss).text : "not known",
              have_nmt                                ? units_bytes(committed).text
              : strcmp(target->nmt_level, "off") == 0 ? "NMT is off"
                                                      : "not known",
@@ -126,37 +147,62 @@ static void add_target(struct page *page, const struct target_view *target, int 
              have_classes ? units_count(loaded - unloaded).text : "not known");
     page_row_tone(page, tone_of(target));
 
-    char text[160];
     snprintf(text, sizeof text, "#t%d", number);
     page_cell_link(page, WHO, text);
-    snprintf(text, sizeof text, "%s%s%s", target->jdk[0] != '\0' ? target->jdk : "JDK not known",
-             target->up ? "" : " · ",
-             target->up                               ? ""
-             : target->counts.failing != FAILURE_NONE ? failure_reason(target->counts.failing)
-                                                      : "not looked at yet");
-    page_cell_note(page, WHO, PAGE_PLAIN, text);
     if (have_rss)
         add_spark(page, RSS, &target->spark, SPARK_RSS, false);
     add_verdict(page, INTERNAL, target, &target->internal, SPARK_INTERNAL);
     add_verdict(page, CLASS_METASPACE, target, &target->class_metaspace, SPARK_CLASS_METASPACE);
-    if (!have_classes)
-        return;
-    add_spark(page, CLASSES, &target->spark, SPARK_CLASSES, false);
-    if (!target->have_rates)
-        return;
-    snprintf(text, sizeof text, "+%s −%s", units_rate(target->load_per_s).text,
-             units_rate(target->unload_per_s).text);
-    page_cell_note(page, CLASSES, PAGE_PLAIN, text);
+    if (have_classes)
+        add_spark(page, CLASSES, &target->spark, SPARK_CLASSES, false);
 }
 
-static void add_targets(struct page *page, const struct snapshot *snapshot)
+/* Which of the targets are shown, the worst first, and of one severity those with most memory. */
+struct order {
+    int count;
+    int *number;
+};
+
+static int worst_first(const void *a, const void *b, void *snapshot)
+{
+    const struct snapshot *of = snapshot;
+    const struct target_view *left = &of->targets[*(const int *)a],
+                             *right = &of->targets[*(const int *)b];
+    int64_t left_rss = 0, right_rss = 0;
+    int left_rank = left->active_alerts > 0 ? 2 + (int)left->worst_active : !left->up;
+    int right_rank = right->active_alerts > 0 ? 2 + (int)right->worst_active : !right->up;
+    sample_get(&left->latest, SAMPLE_RSS_BYTES, &left_rss);
+    sample_get(&right->latest, SAMPLE_RSS_BYTES, &right_rss);
+    return left_rank != right_rank ? right_rank - left_rank
+                                   : (left_rss < right_rss) - (left_rss > right_rss);
+}
+
+static bool order_targets(const struct snapshot *snapshot, bool bad, struct order *order)
+{
+    order->count = 0;
+    order->number = calloc((size_t)snapshot->target_count + 1, sizeof *order->number);
+    for (int i = 0; i < snapshot->target_count && order->number != NULL; i++)
+        if (!bad || snapshot->targets[i].active_alerts > 0 || !snapshot->targets[i].up)
+            order->number[order->count++] = i;
+    if (order->number != NULL)
+        qsort_r(order->number, (size_t)order->count, sizeof *order->number, worst_first,
+                (void *)(uintptr_t)snapshot);
+    return order->number != NULL;
+}
+
+static void add_targets(struct page *page, const struct snapshot *snapshot,
+                        const struct order *order)
 {
     page_heading(page, "Targets");
+    if (order->count > 0) {
+        page_table(page, "Target", "State", "#Resident", "#NMT committed", "#Internal",
+                   "#Class + Metaspace", "#Classes");
+        for (int i = 0; i < order->count; i++)
+            add_target(page, snapshot, order->number[i]);
+        return;
+    }
     if (snapshot->target_count > 0) {
-        page_table(page, "Target", "#Resident", "#NMT committed", "#Internal", "#Class + Metaspace",
-                   "#Classes");
-        for (int i = 0; i < snapshot->target_count; i++)
-            add_target(page, &snapshot->targets[i], i);
+        page_text(page, "No JVM has a finding, and all answer.");
         return;
     }
     page_text(page, "No JVM is watched.");
@@ -189,6 +235,53 @@ static void add_findings(struct page *page, const struct snapshot *snapshot)
                               units_duration(snapshot->unix_ms - view->started_unix_ms).text);
         }
     }
+}
+
+/* --- those that have ended --------------------------------------------------------------------- */
+
+static void add_ended(struct page *page, const struct snapshot *snapshot)
+{
+    if (snapshot->ended_count == 0)
+        return;
+    page_heading(page, "Ended in the last day");
+    page_table(page, "Target", "How", "#Resident", "#NMT committed", "Findings at its end",
+               "Recording");
+    for (int i = 0; i < snapshot->ended_count; i++) {
+        const struct ended_view *ended = &snapshot->ended[i];
+        int64_t rss = 0, committed = 0;
+        bool have_rss = sample_get(&ended->latest, SAMPLE_RSS_BYTES, &rss);
+        bool have_nmt = sample_get(&ended->latest, SAMPLE_NMT_COMMITTED_BYTES, &committed);
+        char text[128];
+        page_row(page, ended->label, ended->how, have_rss ? units_bytes(rss).text : "not known",
+                 have_nmt ? units_bytes(committed).text : "not known",
+                 ended->findings[0] != '\0' ? ended->findings : "none", ended->recording);
+        page_row_tone(page, ended->out_of_memory       ? PAGE_CRITICAL
+                            : ended->active_alerts > 0 ? (enum page_tone)ended->worst
+                                                       : PAGE_PLAIN);
+        snprintf(text, sizeof text, "pid %lld, %s ago, after %s", (long long)ended->pid,
+                 units_duration(snapshot->unix_ms - ended->ended_unix_ms).text,
+                 units_duration(ended->lived_ms).text);
+        page_cell_note(page, 0, PAGE_PLAIN, text);
+    }
+}
+
+static void ended_json(struct json_out *out, const struct ended_view *ended)
+{
+    json_out_begin(out, NULL, '{');
+    json_out_text(out, "target", ended->label);
+    json_out_int(out, "pid", ended->pid);
+    json_out_text(out, "main", ended->main);
+    json_out_int(out, "ended_ms", ended->ended_unix_ms);
+    json_out_int(out, "lived_ms", ended->lived_ms);
+    json_out_text(out, "how", ended->how);
+    json_out_bool(out, "out_of_memory", ended->out_of_memory);
+    json_out_int(out, "active_alerts", ended->active_alerts);
+    json_out_text_if(out, "findings", ended->findings);
+    json_out_text_if(out, "recording", ended->recording);
+    json_out_begin(out, "values", '{');
+    fields_write(out, &tick_record, &ended->latest, false);
+    json_out_end(out, '}');
+    json_out_end(out, '}');
 }
 
 /* --- observations ------------------------------------------------------------------------------ */
@@ -227,6 +320,7 @@ static void add_details(struct page *page, const struct snapshot *snapshot, int 
     page_facts(page);
     page_fact(page, "main", target->main);
     page_fact(page, "pid", pid);
+    page_fact(page, "JDK", target->jdk);
     page_fact(page, "user", target->user);
     page_fact(page, "unit", target->place.unit);
     page_fact(page, "container", target->place.container);
@@ -240,6 +334,12 @@ static void add_details(struct page *page, const struct snapshot *snapshot, int 
     page_fact(page, "Internal", target->internal.known ? target->internal.sentence : "");
     page_fact(page, "Class + Metaspace",
               target->class_metaspace.known ? target->class_metaspace.sentence : "");
+    if (target->have_rates) {
+        char rates[128];
+        snprintf(rates, sizeof rates, "+%s −%s", units_rate(target->load_per_s).text,
+                 units_rate(target->unload_per_s).text);
+        page_fact(page, "classes loaded, unloaded", rates);
+    }
     page_fact(page, "stopped for us", units_microseconds(target->counts.pause_us).text);
     page_fact(page, "recording", target->recording);
     page_fact(page, "note", target->note);
@@ -280,27 +380,34 @@ static void begin(struct page *page, const struct snapshot *snapshot)
     page_runbooks(page, snapshot->own.runbooks);
     page_link(page, "reload every " VIEW_RELOAD_S " s", "/?reload=" VIEW_RELOAD_S);
     page_link(page, "do not reload", "/");
+    page_link(page, "only what is bad", "/bad");
     page_link(page, "metrics", "/metrics");
     page_link(page, "targets (JSON)", "/api/v1/targets");
     page_link(page, "findings (JSON)", "/api/v1/findings");
 }
 
-bool view_page(const struct snapshot *snapshot, FILE *out)
+bool view_page(const struct snapshot *snapshot, bool bad, FILE *out)
 {
+    struct order order;
+    if (!order_targets(snapshot, bad, &order))
+        return false;
     const struct own_view *own = &snapshot->own;
     struct page page;
     begin(&page, snapshot);
     add_findings(&page, snapshot);
-    add_targets(&page, snapshot);
+    add_targets(&page, snapshot, &order);
+    add_ended(&page, snapshot);
     add_observations(&page, snapshot);
-    if (snapshot->target_count > 0)
+    if (order.count > 0)
         page_heading(&page, "Details");
-    for (int i = 0; i < snapshot->target_count; i++)
-        add_details(&page, snapshot, i);
+    for (int i = 0; i < order.count; i++)
+        add_details(&page, snapshot, order.number[i]);
+    free(order.number);
     page_footer(&page,
                 "nmtwatch " NMTWATCH_VERSION
                 ", %s resident, %s of CPU in %s; %d processes, %d JVMs "
-                "left out, %d unreadable, %d held by their owners. Scrapes and this page never touch a JVM.",
+                "left out, %d unreadable, %d held by their owners. Scrapes and this page never "
+                "touch a JVM.",
                 units_bytes(own->rss_bytes).text, units_duration(own->cpu_us / 1000).text,
                 units_duration(snapshot->unix_ms - own->started_unix_ms).text, own->processes,
                 own->refused, own->unreadable, own->held + own->passed_by);
@@ -415,6 +522,10 @@ const char *view_targets_json(const struct snapshot *snapshot, struct json_out *
     begin_json(out, snapshot, "targets");
     for (int i = 0; i < snapshot->target_count; i++)
         target_json(out, snapshot, i);
+    json_out_end(out, ']');
+    json_out_begin(out, "ended", '[');
+    for (int i = 0; i < snapshot->ended_count; i++)
+        ended_json(out, &snapshot->ended[i]);
     return end(out);
 }
 

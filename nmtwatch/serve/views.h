@@ -13,7 +13,8 @@
 #define VIEW_RELOAD_S "15" /* of the page, for "?reload=15" */
 
 /* False when out failed. */
-bool view_page(const struct snapshot *snapshot, FILE *out);
+/* bad: only JVMs with findings, or that do not answer. */
+bool view_page(const struct snapshot *snapshot, bool bad, FILE *out);
 /* One line each; NULL when memory ran out. */
 const char *view_targets_json(const struct snapshot *snapshot, struct json_out *out);
 const char *view_findings_json(const struct snapshot *snapshot, struct json_out *out);

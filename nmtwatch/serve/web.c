@@ -87,7 +87,15 @@ static void body_release(struct body *body)
 #define STALE_MS         30000 /* a loop that has not published for so long hangs */
 
 /* What can be asked for. A route's answer depends on the snapshot and on its variant. */
-enum route { ROUTE_METRICS, ROUTE_OPENMETRICS, ROUTE_PAGE, ROUTE_TARGETS, ROUTE_FINDINGS, ROUTES };
+enum route {
+    ROUTE_METRICS,
+    ROUTE_OPENMETRICS,
+    ROUTE_PAGE,
+    ROUTE_BAD,
+    ROUTE_TARGETS,
+    ROUTE_FINDINGS,
+    ROUTES
+};
 
 struct cached {
     pthread_mutex_t lock; /* held while the answer is put together: it is made once */
@@ -123,14 +131,14 @@ static struct body *metrics_body(const struct snapshot *snapshot, enum expositio
     return body;
 }
 
-static struct body *page_body(const struct snapshot *snapshot)
+static struct body *page_body(const struct snapshot *snapshot, bool bad)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     if (out == NULL)
         return NULL;
-    bool good = view_page(snapshot, out);
+    bool good = view_page(snapshot, bad, out);
     good = fclose(out) == 0 && good;
     struct body *body = good ? body_create(text, length) : NULL;
     free(text);
@@ -155,7 +163,8 @@ static struct body *make_body(enum route route, const struct snapshot *snapshot)
     case ROUTE_OPENMETRICS:
         return metrics_body(snapshot, EXPOSITION_OPENMETRICS);
     case ROUTE_PAGE:
-        return page_body(snapshot);
+    case ROUTE_BAD:
+        return page_body(snapshot, route == ROUTE_BAD);
     case ROUTE_TARGETS:
     case ROUTE_FINDINGS:
         return json_body(snapshot, route == ROUTE_FINDINGS);
@@ -284,6 +293,7 @@ static const char *content_type(enum route route)
     case ROUTE_OPENMETRICS:
         return exposition_content_type(EXPOSITION_OPENMETRICS);
     case ROUTE_PAGE:
+    case ROUTE_BAD:
         return "text/html; charset=utf-8";
     case ROUTE_TARGETS:
     case ROUTE_FINDINGS:
@@ -421,6 +431,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         enum route route;
     } routes[] = {
         {"/", ROUTE_PAGE},
+        {"/bad", ROUTE_BAD},
         {"/metrics", ROUTE_METRICS},
         {"/api/v1/targets", ROUTE_TARGETS},
         {"/api/v1/findings", ROUTE_FINDINGS},

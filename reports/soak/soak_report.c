@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* --- soak words ------------------------------------------------------------------------------ */
 
@@ -253,6 +254,21 @@ static void put_pass(FILE *out, const struct soak_result *result)
     fputs(separator[0] == ',' ? ")" : "", out);
 }
 
+/* What has not been decided may be plain to see: a series that counts for nothing by itself, of a short soak. */
+static void put_growing(FILE *out, const struct soak_result *result)
+{
+    for (int i = 0; i < result->line_count; i++) {
+        const struct soak_line *line = &result->lines[i];
+        if (line->decides || line->verdict.answer != VERDICT_GROWING ||
+            line->unit != SOAK_UNIT_BYTES)
+            continue;
+        fprintf(out, ". But %s grows: %s, 95 %% %s. A longer soak (--for 10m) tells whose it is",
+                line->title, soak_rate_text(line->unit, slope_of(line).value).text,
+                soak_interval_text(line->unit, slope_of(line)).text);
+        return;
+    }
+}
+
 static void put_doubt(FILE *out, const struct soak_summary *summary,
                       const struct soak_result *result)
 {
@@ -267,6 +283,7 @@ static void put_doubt(FILE *out, const struct soak_summary *summary,
     }
     if (!result->warm) {
         fprintf(out, "warm-up had not ended after %s", units_duration(result->last_ms).text);
+        put_growing(out, result);
         return;
     }
     const struct soak_line *line = first_line(result, SOAK_UNDECIDED);
@@ -275,6 +292,7 @@ static void put_doubt(FILE *out, const struct soak_summary *summary,
         fputs(soak_line_text(result, line).text, out);
     if (others > 0)
         fprintf(out, " (and %d more)", others);
+    put_growing(out, result);
 }
 
 /* The whole, one sentence that names what grows, and the family with its fix. */
@@ -380,6 +398,45 @@ static void put_iterations(struct page *page, const struct soak_result *result)
     }
 }
 
+/* The course of a series that fails. */
+static void put_chart(struct page *page, const struct soak_line *line)
+{
+    const struct points *points = line->points;
+    char *svg = NULL, caption[200];
+    size_t size = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; points != NULL && i < points->count; i++) {
+        low = fmin(low, points->at[i].value);
+        high = fmax(high, points->at[i].value);
+    }
+    FILE *out = points != NULL && points->count > 1 ? open_memstream(&svg, &size) : NULL;
+    if (out == NULL)
+        return;
+    int64_t from_ms = points->at[0].ms, span_ms = points->at[points->count - 1].ms - from_ms;
+    fputs("<svg viewBox=\"0 0 680 150\" aria-hidden=\"true\"><g fill=\"none\">"
+          "<path stroke=\"rgb(176,   0,  32)\" stroke-width=\"2\" d=\"",
+          out);
+    for (int i = 0; i < points->count; i++)
+        fprintf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L',
+                680.0 * (double)(points->at[i].ms - from_ms) / (double)(span_ms > 0 ? span_ms : 1),
+                145.0 - 140.0 * (points->at[i].value - low) / fmax(high - low, 1));
+    fputs("\"/></g></svg>", out);
+    snprintf(caption, sizeof caption, "from %.60s to %.60s in %.40s",
+             soak_amount_text(line->unit, low).text, soak_amount_text(line->unit, high).text,
+             units_duration(span_ms).text);
+    if (fclose(out) == 0)
+        page_chart(page, line->title, caption, svg, NULL);
+    free(svg);
+}
+
+/* The chief first, then those that fail, those that are undecided, and the rest. */
+static int rank_of(const struct soak_summary *summary, int jvm)
+{
+    enum soak_answer answer = summary->results[jvm]->answer;
+    return jvm == summary->chief ? 0 : answer == SOAK_FAIL ? 1 : answer == SOAK_UNDECIDED ? 2 : 3;
+}
+#define RANKS 4
+
 static void put_jvm(struct page *page, const struct soak_summary *summary,
                     const struct soak_result *result)
 {
@@ -403,6 +460,9 @@ static void put_jvm(struct page *page, const struct soak_summary *summary,
     for (int i = 0; i < result->line_count; i++)
         if (soak_line_matters(&result->lines[i]))
             put_line(page, result, &result->lines[i]);
+    for (int i = 0; i < result->line_count; i++)
+        if (result->lines[i].answer == SOAK_FAIL && result->lines[i].watched)
+            put_chart(page, &result->lines[i]);
     put_iterations(page, result);
     if (summary->against != NULL && result->against[0] != '\0')
         page_text(page, "against %s: %s", summary->against, result->against);
@@ -422,8 +482,10 @@ void soak_page(const struct soak_summary *summary, struct page *page)
     page_lead(page, soak_advice(summary).text);
     if (summary->death[0] != '\0')
         page_origin(page, "%c%s.", toupper((unsigned char)summary->death[0]), summary->death + 1);
-    for (int i = 0; i < summary->count; i++)
-        put_jvm(page, summary, summary->results[i]);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int i = 0; i < summary->count; i++)
+            if (rank_of(summary, i) == rank)
+                put_jvm(page, summary, summary->results[i]);
     page_facts(page);
     for (int i = 0; i < summary->count; i++)
         page_fact(page, "recording", summary->recordings[i]);
@@ -659,16 +721,38 @@ static const char *whole_outcome(const struct soak_summary *summary)
     return outcome_of(summary->answer, true);
 }
 
+#define NUMBER_DIGITS 6 /* of a temporary file's name, which is another one in each build */
+
+/* "/tmp/surefire/surefirebooter12639151093753927856.jar" -> "surefirebooter" */
+static void stable_name(const char *main, char *out, size_t size)
+{
+    const char *slash = strrchr(main, '/'), *from = slash != NULL ? slash + 1 : main;
+    size_t length = strlen(from), used = 0;
+    length -= length > 4 && strcmp(from + length - 4, ".jar") == 0 ? 4 : 0;
+    for (size_t i = 0; i < length && used + 1 < size;) {
+        size_t digits = strspn(from + i, "0123456789"), step = digits > 0 ? digits : 1;
+        if (digits < NUMBER_DIGITS)
+            for (size_t j = 0; j < step && used + 1 < size; j++)
+                out[used++] = from[i + j];
+        i += step;
+    }
+    out[used] = '\0';
+    if (used == 0)
+        snprintf(out, size, "jvm");
+}
+
 /* Readers know a case by class and name, from build to build: JVMs of one main class are numbered. */
 static void write_jvm(FILE *out, const struct soak_summary *summary, int jvm)
 {
     const struct soak_result *result = summary->results[jvm];
-    char class_name[EVENT_NAME_MAX + 32];
+    char class_name[EVENT_NAME_MAX + 32], stable[EVENT_NAME_MAX], other[EVENT_NAME_MAX];
     int before = 0;
-    for (int i = 0; i < jvm; i++)
-        before += strcmp(summary->results[i]->identity.main, result->identity.main) == 0;
-    snprintf(class_name, sizeof class_name, "nmtwatch.%s",
-             result->identity.main[0] != '\0' ? result->identity.main : "jvm");
+    stable_name(result->identity.main, stable, sizeof stable);
+    for (int i = 0; i < jvm; i++) {
+        stable_name(summary->results[i]->identity.main, other, sizeof other);
+        before += strcmp(other, stable) == 0;
+    }
+    snprintf(class_name, sizeof class_name, "nmtwatch.%s", stable);
     if (before > 0)
         text_add(class_name, sizeof class_name, "-%d", before + 1);
     int64_t ms = result->last_ms;
@@ -729,8 +813,10 @@ bool junit_write(const struct soak_summary *summary, FILE *out)
     one_case(out, "nmtwatch.soak", "verdict", summary->duration_ms, whole_outcome(summary),
              summary->answer == SOAK_FAIL ? "growth" : "undecided", sentence.text,
              advice.text[0] != '\0' ? advice.text : sentence.text);
-    for (int i = 0; i < summary->count; i++)
-        write_jvm(out, summary, i);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int i = 0; i < summary->count; i++)
+            if (rank_of(summary, i) == rank)
+                write_jvm(out, summary, i);
     fputs("    <system-out>", out);
     put_xml(out, sentence.text);
     if (summary->death[0] != '\0') {

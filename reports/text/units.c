@@ -44,43 +44,56 @@ bool units_parse_bytes(const char *text, int64_t *bytes, char *error, size_t err
     return true;
 }
 
-bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t error_size)
+/* "1.5s", of a unit smaller than the last one: adds to *ms. */
+static bool take_time(const char **at, int64_t *unit_ms, int64_t *ms)
 {
-    static const char expected[] =
-        "a duration: a number with ms, s, m (or min), h or d, such as 500ms or 10m";
     static const struct {
         const char *name;
         int64_t ms;
     } units[] = {
         {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {"d", 86400000},
     };
-    if (strcmp(text, "0") == 0) {
-        *ms = 0;
-        return true;
-    }
-    const char *at = text;
     int64_t whole, thousandths = 0;
-    if (!take_digits(&at, &whole))
-        return refuse(text, expected, error, error_size);
-    if (*at == '.') {
+    if (!take_digits(at, &whole))
+        return false;
+    if (**at == '.') {
         int64_t weight = 100;
-        for (at++; isdigit((unsigned char)*at) && weight > 0; at++, weight /= 10)
-            thousandths += (*at - '0') * weight;
-        if (at[-1] == '.')
-            return refuse(text, expected, error, error_size);
+        for (++*at; isdigit((unsigned char)**at) && weight > 0; ++*at, weight /= 10)
+            thousandths += (**at - '0') * weight;
+        if ((*at)[-1] == '.')
+            return false;
     }
+    size_t length = 0;
+    while (isalpha((unsigned char)(*at)[length]))
+        length++;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        int64_t result;
-        if (strcmp(at, units[i].name) != 0)
+        int64_t unit = units[i].ms, result;
+        if (strlen(units[i].name) != length || strncmp(*at, units[i].name, length) != 0)
             continue;
-        if (thousandths * units[i].ms % 1000 != 0 ||
-            __builtin_mul_overflow(whole, units[i].ms, &result) ||
-            __builtin_add_overflow(result, thousandths * units[i].ms / 1000, &result))
-            break;
-        *ms = result;
-        return true;
+        *at += length;
+        bool good = unit < *unit_ms && thousandths * unit % 1000 == 0 &&
+                    !__builtin_mul_overflow(whole, unit, &result) &&
+                    !__builtin_add_overflow(result, thousandths * unit / 1000, &result) &&
+                    !__builtin_add_overflow(*ms, result, ms);
+        *unit_ms = unit;
+        return good;
     }
-    return refuse(text, expected, error, error_size);
+    return false;
+}
+
+bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t error_size)
+{
+    static const char expected[] =
+        "a duration: numbers with ms, s, m (or min), h or d, such as 500ms, 10m or 5m40s";
+    int64_t sum_ms = 0, unit_ms = INT64_MAX;
+    const char *at = text;
+    bool good = strcmp(text, "0") == 0;
+    while (!good && take_time(&at, &unit_ms, &sum_ms))
+        good = *at == '\0';
+    if (!good)
+        return refuse(text, expected, error, error_size);
+    *ms = sum_ms;
+    return true;
 }
 
 bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, char *error,

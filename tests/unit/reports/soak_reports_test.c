@@ -111,6 +111,19 @@ static void junit_as_servers_read_it(void **state)
     assert_int_equal(count_of(text, " message=\"it grows\">it grows\nstop it</failure>"), 2);
     assert_non_null(strstr(text, "tests=\"5\" failures=\"3\" errors=\"0\" skipped=\"2\""));
     free(text);
+    /* The same names in the next build. */
+    for (int build = 0; build < 2; build++) {
+        snprintf(result->identity.main, sizeof result->identity.main,
+                 "/w/target/surefire/surefirebooter%s.jar",
+                 build == 0 ? "12639151093753927856" : "20240318174242017_3");
+        text = capture(junit_write, &fixture.summary);
+        assert_int_equal(count_of(text, "classname=\"nmtwatch.surefirebooter"), 6 - 2);
+        assert_int_equal(count_of(text, build == 0 ? "classname=\"nmtwatch.surefirebooter\""
+                                                   : "classname=\"nmtwatch.surefirebooter_3\""),
+                         2);
+        free(text);
+    }
+    snprintf(result->identity.main, sizeof result->identity.main, "orders.Orders");
     fixture.summary.answer = SOAK_UNDECIDED;
     text = capture(junit_write, &fixture.summary);
     assert_non_null(strstr(text, "tests=\"5\" failures=\"2\" errors=\"3\" skipped=\"0\""));

@@ -197,7 +197,7 @@ static void test_the_page_is_no_script(void **state)
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    assert_true(view_page(snapshot, out));
+    assert_true(view_page(snapshot, false, out));
     fclose(out);
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x1b'));
@@ -222,7 +222,7 @@ static void test_only_web_addresses_become_links(void **state)
         size_t length;
         FILE *out = open_memstream(&text, &length);
         snprintf(snapshot->own.runbooks, sizeof snapshot->own.runbooks, "%s", bases[i]);
-        assert_true(view_page(snapshot, out));
+        assert_true(view_page(snapshot, false, out));
         fclose(out);
         assert_null(strstr(text, "javascript:"));
         assert_int_equal(strstr(text, "href=\"https://wiki.example/&quot;x/class-explosion.md\"") !=
@@ -242,7 +242,7 @@ static void test_an_empty_house(void **state)
     assert_true(snapshot_make_room(snapshot, 0, 0, 0));
     snapshot->own.unreadable = 3;
     FILE *out = open_memstream(&text, &length);
-    assert_true(view_page(snapshot, out));
+    assert_true(view_page(snapshot, false, out));
     fclose(out);
     has(text, "No JVM is watched");
     has(text, "3 processes belong to other users");
