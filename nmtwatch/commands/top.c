@@ -35,18 +35,19 @@ static int fall_back(const struct top_options *options, int64_t for_ms, char **o
 
 static int run(int argc, char **argv)
 {
-    struct top_options options = {.order = {.sort = TOP_RSS, .filter = ""}};
+    struct top_options options = {.order = {.sort = TOP_VERDICT, .filter = ""}};
     struct watch_given given = {0};
     const char *config = NULL;
     bool no_colour = false;
     char why[160];
     struct option_row rows[WATCH_OPTION_COUNT + 8] = {
-        {0, "sort", "COLUMN", take_sort, &options.order.sort, "sort by this column (rss)"},
+        {0, "sort", "COLUMN", take_sort, &options.order.sort, "sort by this column (verdict)"},
         {0, "columns", "COLUMN,...", take_columns, &options.columns,
-         "of pid, main, jdk, rss, heap, nmt, class, internal, classes, loads, unloads, verdict, "
+         "of pid, main, user, unit, jdk, rss, heap, nmt, class, internal, classes, loads, unloads, "
+         "verdict, "
          "finding, trend (those chosen last, else all; as many as fit)"},
         {0, "filter", "TEXT", option_take_text, &options.order.filter,
-         "only JVMs with this in name, pid, JDK, container or finding"},
+         "only JVMs with this in name, pid, user, unit, JDK, container or finding"},
         {0, "tree", NULL, NULL, &options.order.tree, "JVMs below their container"},
         OPTION_FOR(&options.for_ms),
         OPTION_CONFIG_WATCH(&config),

@@ -115,7 +115,7 @@ static void state_text(const struct snapshot *snapshot, const struct target_view
         const struct finding *finding = &snapshot->findings[target->first_finding + i].finding;
         worst = worst == NULL || finding->severity > worst->severity ? finding : worst;
     }
-    if (!target->up)
+    if (!target->up && worst == NULL)
         snprintf(text, size, "%s",
                  target->counts.failing != FAILURE_NONE ? failure_reason(target->counts.failing)
                                                         : "not looked at yet");

@@ -282,6 +282,7 @@ static void fill(struct top_row *row, const struct member *member)
     row->pid = identity->pid;
     row->recorded = member->watched->recorder != NULL;
     target_main_name(identity->main, row->main, sizeof row->main);
+    snprintf(row->unit, sizeof row->unit, "%s", target_place_name(&member->place));
     top_jdk(identity->jdk, row->jdk, sizeof row->jdk);
     top_group(member, row->group, sizeof row->group);
     snprintf(row->verdict, sizeof row->verdict, "%s", word_of(&view, &counts, counts.nmt_seen));
@@ -317,8 +318,9 @@ static bool fits(const struct top_row *row, const char *filter)
     if (filter[0] == '\0')
         return true;
     snprintf(pid, sizeof pid, "%" PRId64, row->pid);
-    const char *const texts[] = {pid,          row->main,    row->jdk,           row->group,
-                                 row->verdict, row->finding, row->member->label, row->member->user};
+    const char *const texts[] = {pid,          row->main,          row->unit,
+                                 row->jdk,     row->group,         row->verdict,
+                                 row->finding, row->member->label, row->member->user};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcasestr(texts[i], filter) != NULL)
             return true;
@@ -334,6 +336,12 @@ static int compare_by(const struct top_row *a, const struct top_row *b, enum top
     int order = 0;
     if (column == TOP_MAIN)
         order = strcasecmp(a->main, b->main);
+    else if (column == TOP_USER && a->member != NULL && b->member != NULL)
+        order = strcmp(a->member->user, b->member->user);
+    else if (column == TOP_UNIT) /* those that have none last */
+        order = a->unit[0] == '\0' || b->unit[0] == '\0'
+                    ? (a->unit[0] == '\0') - (b->unit[0] == '\0')
+                    : strcasecmp(a->unit, b->unit);
     else if (column == TOP_JDK)
         order = strverscmp(a->jdk, b->jdk);
     else if (column == TOP_PID)
@@ -354,6 +362,8 @@ static int compare(const void *one, const void *other, void *context)
         found = (b->member == NULL) - (a->member == NULL);
     if (found == 0)
         found = compare_by(a, b, order->sort == TOP_TREND ? TOP_RSS : order->sort, order->reversed);
+    if (found == 0) /* of equals the largest first */
+        found = compare_by(a, b, TOP_RSS, false);
     return found != 0 ? found : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
@@ -404,7 +414,7 @@ static bool add_groups(struct top_rows *rows)
 bool rows_make(struct top_rows *rows, const struct watching *watching,
                const struct top_order *order)
 {
-    rows->count = rows->jvms = rows->alerts = 0;
+    rows->count = rows->jvms = rows->alerts = rows->placed = 0;
     rows->rss_bytes = rows->nmt_bytes = 0;
     for (int i = 0; i < watching->count; i++) {
         struct top_row *row = watching->jvms[i]->ended ? NULL : add(rows);
@@ -415,6 +425,7 @@ bool rows_make(struct top_rows *rows, const struct watching *watching,
         fill(row, watching->jvms[i]->owner);
         rows->jvms++;
         rows->alerts += row->grave > 0;
+        rows->placed += row->unit[0] != '\0';
         add_up(&rows->rss_bytes, row->value[TOP_RSS]);
         add_up(&rows->nmt_bytes, row->value[TOP_NMT]);
         if (!fits(row, order->filter))
@@ -529,6 +540,12 @@ void rows_cell(const struct top_row *row, enum top_column column, enum top_colum
                      row->main[0] == '\0'
                          ? "?"
                          : short_class(row->main, width - (row->recorded ? 6 : 0)));
+        break;
+    case TOP_USER:
+        snprintf(out, size, "%s", row->member != NULL ? row->member->user : "");
+        break;
+    case TOP_UNIT:
+        snprintf(out, size, "%s", row->unit);
         break;
     case TOP_JDK:
         snprintf(out, size, "%s", row->jdk);

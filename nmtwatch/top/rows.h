@@ -42,7 +42,7 @@ struct top_row {
     bool recorded;
     double value[TOP_COLUMNS]; /* of numbers; NAN: not known */
     double heap_committed_bytes;
-    char main[EVENT_NAME_MAX], jdk[16], group[96], verdict[24], finding[160];
+    char main[EVENT_NAME_MAX], unit[96], jdk[16], group[96], verdict[24], finding[160];
     int grave; /* severity of what is up + 1, 0: nothing */
     int jvms;  /* of a container */
 };
@@ -57,7 +57,8 @@ struct top_rows {
     int count;
     size_t capacity;
     struct top_row *row;
-    int jvms, alerts;            /* in all, filtered out or not */
+    int jvms, alerts,
+        placed; /* in all, filtered out or not; placed: with a unit, pod or container */
     double rss_bytes, nmt_bytes; /* of those JVMs */
 };
 

@@ -309,7 +309,8 @@ static void draw_heads(const struct top *top)
 static void draw_list(struct top *top)
 {
     int room = list_room();
-    rows_layout(top->columns, top->order.sort, screen_columns(), top->widths);
+    unsigned hidden = top->rows.placed > 0 ? 0 : 1u << TOP_UNIT;
+    rows_layout(top->columns & ~hidden, top->order.sort, screen_columns(), top->widths);
     keep_cursor(top);
     draw_summary(top);
     draw_heads(top);
@@ -404,27 +405,29 @@ static void draw_help(struct top *top)
     static const char HELP[] =
         "Up Down PgUp PgDn Home End   move; the wheel does, too\n"
         "Enter, two clicks            open one JVM; Esc goes back\n"
-        "< >                          sort by the column before, behind; a click on its head\n"
+        "< >                          sort by the column before, behind; or click on it\n"
         "R                            sort the other way round\n"
-        "/                            filter: any part of name, pid, JDK, container, finding;\n"
-        "                             Enter keeps it, Esc takes it off\n"
+        "/                            filter: any part of name, pid, user, unit, JDK,\n"
+        "                             container, finding; Enter keeps it, Esc takes it\n"
+        "                             off\n"
         "c                            choose columns\n"
         "T                            tree: JVMs below their container, with sums\n"
         "t                            triage: 30 s, evidence in ./nmtwatch-triage-PID\n"
-        "o                            observe for 10 s from outside (root), or profile by the "
-        "agent;\n"
-        "                             the table is shown\n"
+        "o                            observe for 10 s from outside (root), or profile\n"
+        "                             by the agent; the table is shown\n"
         "v                            show the text of the last of them\n"
-        "r                            begin or end a recording, ./nmtwatch-PID-TIME.nmt.gz\n"
+        "r                            begin or end a recording,\n"
+        "                             ./nmtwatch-PID-TIME.nmt.gz\n"
         "b                            new baseline: growth is counted from now on\n"
         "q                            back; in the list: quit\n"
         "\n"
-        "RSS, heap and rates are read each second from /proc and hsperfdata, which costs a JVM\n"
-        "nothing; NMT each 5 s (--nmt-interval). A JVM without NMT shows '-' there. Heap used is\n"
-        "as of the last GC with most collectors.\n"
-        "VERDICT: the severity of the worst finding; growing: Internal or Class + Metaspace do\n"
-        "not converge; warm-up: no baseline yet.\n"
-        "TREND shows RSS, or Internal, Class + Metaspace or classes when sorted by them.\n";
+        "RSS, heap and rates are read each second from /proc and hsperfdata, which\n"
+        "costs a JVM nothing; NMT each 5 s (--nmt-interval). A JVM without NMT shows\n"
+        "'-' there. Heap used is as of the last GC with most collectors.\n"
+        "VERDICT: the severity of the worst finding; growing: Internal or Class +\n"
+        "Metaspace do not converge; warm-up: no baseline yet.\n"
+        "TREND shows RSS, or Internal, Class + Metaspace or classes when sorted by\n"
+        "them.\n";
     pager_set(&top->pager, strdup(HELP));
     draw_pager(top, "nmtwatch top: keys", "Esc back");
 }
@@ -440,8 +443,7 @@ static void draw_columns(struct top *top)
         screen_put(1 + i, 1, screen_columns() - 1, false,
                    i == top->column_at ? SCREEN_SELECTED : SCREEN_PLAIN, line);
     }
-    draw_keys(top,
-              "Space shows or hides  Esc back; on a narrow terminal the least important go first");
+    draw_keys(top, "Space shows or hides  Esc back; a narrow terminal hides some");
 }
 
 static void take_cost(struct top *top, int64_t now_ms)
