@@ -2,8 +2,8 @@
  * jfr_encode: samples into bytes, in a signal handler. This file reaches no symbol but its own; no
  * array is on the stack, so not even the stack protector's.
  */
-#include "agent/jfr/jfr_types.h"
-#include "agent/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_types.h"
+#include "floor/jfr/jfr_bytes.h"
 #include "agent/jfr/jfr_writer.h"
 
 #include <stdatomic.h>

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "agent/jfr/chunk_file.h"
-#include "agent/jfr/jfr_bytes.h"
-#include "agent/jfr/jfr_metadata.h"
-#include "agent/jfr/jfr_types.h"
+#include "floor/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_metadata.h"
+#include "floor/jfr/jfr_types.h"
 #include "agent/jfr/jfr_writer.h"
 
 enum jfr_pool_kind {
