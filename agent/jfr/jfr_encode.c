@@ -2,7 +2,7 @@
  * jfr_encode: samples into bytes, in a signal handler. This file reaches no symbol but its own; no
  * array is on the stack, so not even the stack protector's.
  */
-#include "floor/jfr/jfr_types.h"
+#include "agent/jfr/jfr_types.h"
 #include "floor/jfr/jfr_bytes.h"
 #include "agent/jfr/jfr_writer.h"
 

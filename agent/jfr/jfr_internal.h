@@ -11,7 +11,7 @@
 #include "agent/jfr/chunk_file.h"
 #include "floor/jfr/jfr_bytes.h"
 #include "floor/jfr/jfr_metadata.h"
-#include "floor/jfr/jfr_types.h"
+#include "agent/jfr/jfr_types.h"
 #include "agent/jfr/jfr_writer.h"
 
 enum jfr_pool_kind {

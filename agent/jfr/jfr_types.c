@@ -1,4 +1,4 @@
-#include "floor/jfr/jfr_types.h"
+#include "agent/jfr/jfr_types.h"
 
 #include "agent/context/context.h"
 #include "floor/base/fold_hash.h"

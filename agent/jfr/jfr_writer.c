@@ -3,7 +3,7 @@
 #include "floor/jfr/jfr_bytes.h"
 #include "floor/wire/wire_formats.h"
 #include "agent/jfr/jfr_internal.h"
-#include "floor/jfr/jfr_types.h"
+#include "agent/jfr/jfr_types.h"
 
 #include <stdio.h>
 #include <string.h>
