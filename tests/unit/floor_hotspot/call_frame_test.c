@@ -1,5 +1,6 @@
 /* call_frame over tables of a stranger's library, which end where their memory does. */
 #include "floor/hotspot/call_frame.h"
+#include "tests/unit/floor_hotspot/fake_memory.h" /* of what else the floor reads */
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * fake_memory: a JVM's memory that a test makes up: it takes the place of guarded_load.c.
+ * fake_memory: a JVM's memory that a test makes up: it takes the place of guarded_load.c and
+ * layout_here.c.
  *
  * Addresses from FAKE_BASE on can be read as far as FAKE_BYTES go; nothing else can. fake_layout
  * sets a layout of our own, of the shape of JDK 25 or that of 17.
@@ -44,6 +45,12 @@ FAKE_LOAD(load_u64, uint64_t)
 FAKE_LOAD(load_u32, uint32_t)
 FAKE_LOAD(load_u16, uint16_t)
 FAKE_LOAD(load_u8, uint8_t)
+
+uintptr_t libjvm_symbol(const char *name)
+{
+    (void)name;
+    return 0;
+}
 
 static inline void put(uintptr_t address, uint64_t value, size_t size)
 {
