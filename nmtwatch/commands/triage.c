@@ -132,6 +132,14 @@ static bool say_secrets(const struct live *live, bool kept)
                   live->secrets) > 0;
 }
 
+/* Again at the end: what the page begins with is many lines above the prompt. */
+static bool say_verdict(const struct page *page, const struct terminal *terminal)
+{
+    printf("\n%s: ", page->status);
+    terminal_continued(terminal, 0, (int)strlen(page->status) + 2, page->title);
+    return !ferror(stdout);
+}
+
 /* holders: NULL, or the page of ask_heap. */
 static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets,
                   const struct page *holders)
@@ -157,7 +165,7 @@ static int finish(const struct live *live, const char *folder, bool json, bool k
              (holders == NULL || (putchar('\n') != EOF && page_terminal(holders, &terminal))) &&
              printf("\nKept in %s: report.html, ticket.md, findings.json, %sraw/\n", folder,
                     holders != NULL ? "holders.html, holders.md, " : "") > 0 &&
-             say_secrets(live, keep_secrets);
+             say_secrets(live, keep_secrets) && say_verdict(&page, &terminal);
     page_free(&page);
     json_out_free(&out);
     return ok && fflush(stdout) == 0 ? triage_status(&live->triage) : EXIT_IO;

@@ -1,6 +1,6 @@
 #include "nmtwatch/serve/target_rules.h"
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <ctype.h>
 #include <errno.h>

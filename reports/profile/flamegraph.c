@@ -479,11 +479,20 @@ static bool has_kind(const struct drawing *drawing, enum call_frame_kind kind)
     return false;
 }
 
+#define FEW_SAMPLES 200 /* a frame with a twentieth of them has 10, and 3 more or less by chance */
+
+static bool is_chance(const struct drawing *drawing, const struct flamegraph_page *page)
+{
+    return page->before != NULL && !page->bytes &&
+           (call_tree_samples(drawing->tree) < FEW_SAMPLES ||
+            page->difference->before < FEW_SAMPLES);
+}
+
 static void put_head(struct drawing *drawing, const struct flamegraph_page *page)
 {
     FILE *out = drawing->out;
     page_html_head(out, page->title, flamegraph_css_begin);
-    fputs("<main>\n<h1>", out);
+    fprintf(out, "<main%s>\n<h1>", is_chance(drawing, page) ? " class=\"few\"" : "");
     put(drawing, page->title);
     fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);
     put(drawing, page->unit);
@@ -496,6 +505,8 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
             page->difference->absolute ? "by samples" : "by shares");
     else
         putc('.', out);
+    if (is_chance(drawing, page))
+        fputs(" <strong>These are few samples: a difference may be chance.</strong>", out);
     fputs("</p>\n<p class=\"keys\">", out);
     if (page->before != NULL) {
         put_key(out, "m3", "more");

@@ -184,6 +184,15 @@ cleared() {
 check "the alert of a JVM that ends is over" wait_for 10 cleared
 kill "$twin"
 check "a target that ended is gone" wait_for 10 is_metric nmtwatch_targets 3
+ended() { # FILTER
+    get /api/v1/targets | jq -r ".ended[] | select(.target == \"$mine-twin#2\") | $1"
+}
+is_listed() {
+    [ "$(ended .pid)" = "$twin" ]
+}
+check "a target that ended is listed as such" wait_for 10 is_listed
+is "with how it ended" "$(ended .how | grep -cE '^(killed by signal|exit status|ended; how is not known)')" 1
+is "which was no lack of memory" "$(ended .out_of_memory)" false
 fake twin
 check "its successor takes its name" wait_for 15 is_metric "$(label nmtwatch_up 'twin#2')" 1
 is "no state is left of those that ended" "$(find "$own/state" -name '*.json' | wc -l)" 4

@@ -14,15 +14,17 @@ need_built "$nmtwatch"
 
 # --- expressions ----------------------------------------------------------------------------------
 
-jq -r '.. | .expr? // empty' "$dashboard" |
-    sed 's/\$target/.*/g; s/\$__rate_interval/5m/g' >"$SCRATCH/expressions"
-jq -r '.templating.list[] | .definition // empty | capture("label_values\\((?<m>[^,]*)").m' \
-    "$dashboard" >>"$SCRATCH/expressions"
+fleet=packaging/grafana/nmtwatch-fleet.json
+jq -r '.. | .expr? // empty' "$dashboard" "$fleet" |
+    sed -E 's/\$(target|instance|application)/.*/g; s/\$__rate_interval/5m/g' >"$SCRATCH/expressions"
+jq -r '.templating.list[] | .definition // empty | capture("label_values\\((?<m>.*), *[a-z]+\\)$").m' \
+    "$dashboard" "$fleet" | sed -E 's/\$instance/.*/' >>"$SCRATCH/expressions"
 check "the dashboard has expressions" test "$(wc -l <"$SCRATCH/expressions")" -gt 20
 is "every panel has its place, and none overlaps" "$(jq '[.panels[].gridPos] |
     [.[] as $a | .[] as $b | select($a != $b and $a.x < $b.x + $b.w and $b.x < $a.x + $a.w and
-        $a.y < $b.y + $b.h and $b.y < $a.y + $a.h)] | length' "$dashboard")" 0
-is "ids of panels are their own" "$(jq '[.panels[].id] | length - (unique | length)' "$dashboard")" 0
+        $a.y < $b.y + $b.h and $b.y < $a.y + $a.h)] | length' "$dashboard" "$fleet" | sort -u)" 0
+is "ids of panels are their own" \
+    "$(jq '[.panels[].id] | length - (unique | length)' "$dashboard" "$fleet" | sort -u)" 0
 {
     printf 'groups:\n  - name: dashboard\n    rules:\n'
     n=0

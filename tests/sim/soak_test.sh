@@ -112,7 +112,8 @@ usage() { # NAME WANTED_PART OPTION...
 }
 usage "nothing to do" "give -- COMMAND"
 usage "nothing behind --" "no command after" --
-usage "no JVM of that name" "is neither a process id nor the name of a JVM" no-such-jvm
+exits "no JVM of that name" 3 "$NMTWATCH" soak no-such-jvm
+contains "no JVM of that name: said" "$OUTPUT" "is neither a process id nor the name of a JVM"
 usage "two processes" "one process id at a time" 1 2
 usage "process and command" "exclude each other" 1 -- true
 usage "an unknown option" "unknown option" --nosuch -- true

@@ -212,6 +212,44 @@ static void test_the_page_is_no_script(void **state)
     snapshot_release(snapshot);
 }
 
+/* The second target is the worse one, and comes first; /bad leaves out what is well. */
+static void test_worst_first_and_those_that_ended(void **state)
+{
+    (void)state;
+    struct snapshot *snapshot = made_snapshot();
+    struct ended_view *ended = &snapshot->ended[0];
+    snapshot->ended_count = 1;
+    snprintf(ended->label, sizeof ended->label, "billing");
+    snprintf(ended->how, sizeof ended->how, "killed by signal 9 (Killed)");
+    snprintf(ended->findings, sizeof ended->findings, HOSTILE);
+    ended->active_alerts = 1;
+    ended->pid = 4713;
+    ended->ended_unix_ms = snapshot->unix_ms - 60000;
+    sample_set(&ended->latest, SAMPLE_RSS_BYTES, 3 << 20);
+    snapshot->finding_count = 1;
+    snapshot->targets[0].active_alerts = 0;
+    snapshot->targets[0].finding_count = 0;
+    for (int bad = 0; bad < 2; bad++) {
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        assert_true(view_page(snapshot, bad != 0, out));
+        fclose(out);
+        const char *worse = strstr(text, "#t1\">"), *well = strstr(text, "#t0\">");
+        assert_non_null(worse);
+        assert_int_equal(well != NULL, bad == 0);
+        worse = strstr(strstr(text, ">Targets<"), "#t1\">");
+        assert_true(well == NULL || well > worse);
+        has(text, "Ended in the last day");
+        has(text, "killed by signal 9 (Killed)");
+        has(text, "3 MB");
+        has(text, "1 min ago");
+        assert_null(strstr(text, "<script"));
+        free(text);
+    }
+    snapshot_release(snapshot);
+}
+
 static void test_only_web_addresses_become_links(void **state)
 {
     (void)state;
@@ -282,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_metrics_stay_lines),
         cmocka_unit_test(test_families_stand_together),
         cmocka_unit_test(test_the_page_is_no_script),
+        cmocka_unit_test(test_worst_first_and_those_that_ended),
         cmocka_unit_test(test_only_web_addresses_become_links),
         cmocka_unit_test(test_an_empty_house),
         cmocka_unit_test(test_json),
