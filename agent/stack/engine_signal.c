@@ -9,16 +9,9 @@
 _Static_assert(sizeof(struct walked_frame) == sizeof(struct frame), "converted in place");
 
 struct seen_methods *_Atomic engine_vm_seen;
-#ifdef NMTAGENT_COMPARE
-_Thread_local bool engine_vm_places_as_agct;
-#endif
 
 static uintptr_t number_of(struct seen_methods *seen, uintptr_t method)
 {
-#ifdef NMTAGENT_COMPARE
-    if (seen == NULL) /* walked for compare.c */
-        return method;
-#endif
     return seen != NULL ? seen_methods_put(seen, method) : SEEN_UNKNOWN;
 }
 
@@ -64,9 +57,6 @@ int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int 
     }
     registers_read(ucontext, &registers);
     struct walk_start start = {
-#ifdef NMTAGENT_COMPARE
-        .places_as_agct = engine_vm_places_as_agct,
-#endif
         .thread = thread_of(env),
         .pc = registers.pc,
         .sp = registers.sp,
