@@ -187,13 +187,11 @@ static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
 /* What a signal handler has interrupted that returns to pc; sp: as it is then. NULL: nothing. */
 static const void *interrupted_by(struct walk *walk, uintptr_t pc, uintptr_t sp)
 {
-    const ucontext_t *context = (const ucontext_t *)(sp + (uintptr_t)machine.signal_context_at);
-    const mcontext_t *registers = &context->uc_mcontext;
-    uintptr_t code, first, last;
+    uintptr_t context = sp + (uintptr_t)machine.signal_context_at, code, first, last;
     bool found = read_word(walk, pc, &code) && code == machine.signal_return_code &&
-                 read_word(walk, (uintptr_t)registers, &first) &&
-                 read_word(walk, (uintptr_t)(registers + 1) - sizeof last, &last);
-    return found ? context : NULL;
+                 read_word(walk, context, &first) &&
+                 read_word(walk, context + sizeof(ucontext_t) - sizeof last, &last);
+    return found ? (const void *)context : NULL;
 }
 
 static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
