@@ -52,7 +52,8 @@ struct method_name {
 
 struct place_name {
     uintptr_t pc; /* 0: free */
-    char *name;
+    char *name;   /* the library's short name is behind its end */
+    const char *library;
 };
 
 struct java_thread {
@@ -292,26 +293,38 @@ static void library_name(const char *path, char *out, size_t size)
         *suffix = '\0';
 }
 
-static const char *name_of_place(uintptr_t pc)
+static struct stack_frame frame_of_place(uintptr_t pc)
 {
+    struct stack_frame frame = {.name = "[unknown]", .kind = CALL_FRAME_NATIVE};
     size_t slot = slot_of(pc, PLACES_SLOTS);
-    for (; stacks.place[slot].pc != 0; slot = (slot + 1) & (PLACES_SLOTS - 1))
-        if (stacks.place[slot].pc == pc)
-            return stacks.place[slot].name;
+    while (stacks.place[slot].pc != 0 && stacks.place[slot].pc != pc)
+        slot = (slot + 1) & (PLACES_SLOTS - 1);
+    struct place_name *place = &stacks.place[slot];
+    if (place->pc == pc) {
+        frame.name = place->name;
+        frame.library = place->library;
+        return frame;
+    }
     struct remote_library *library = remote_library_of(pc);
     char short_name[128], function[512] = "", unheard[200], *name = NULL;
+    if (library != NULL && stacks.places == PLACES_MAX)
+        frame.name = "[more places than are kept]";
     if (library == NULL || stacks.places == PLACES_MAX)
-        return library == NULL ? "[unknown]" : "[more places than are kept]";
+        return frame;
     const struct elf_file *file = file_of(library, unheard, sizeof unheard);
     const char *symbol = file != NULL ? elf_file_function(file, pc - library->bias, NULL) : NULL;
     if (symbol != NULL)
         symbol_name(symbol, function, sizeof function);
     library_name(library->path, short_name, sizeof short_name);
-    if (asprintf(&name, "%s [%s]", function[0] != '\0' ? function : "[unknown]", short_name) < 0)
-        return "[unknown]";
-    stacks.place[slot] = (struct place_name){pc, name};
+    if (function[0] == '\0')
+        snprintf(function, sizeof function, "[unknown]");
+    if (asprintf(&name, "%s%c%s", function, '\0', short_name) < 0)
+        return frame;
+    *place = (struct place_name){pc, name, name + strlen(name) + 1};
     stacks.places++;
-    return name;
+    frame.name = place->name;
+    frame.library = place->library;
+    return frame;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -390,11 +403,6 @@ static bool is_java(uintptr_t pc)
     return pc >= stacks.code_low && pc < stacks.code_high;
 }
 
-static void put(struct stack_frame *out, int *depth, const char *name, int line, bool java)
-{
-    out[(*depth)++] = (struct stack_frame){.name = name, .line = line, .java = java};
-}
-
 /* Native frames, until Java or the end. *end: whether it is the outermost one. */
 static int walk_native(struct walk_start *at, struct stack_frame *out, int max, bool *end)
 {
@@ -402,7 +410,7 @@ static int walk_native(struct walk_start *at, struct stack_frame *out, int max, 
     bool first = true;
     *end = false;
     while (!is_java(at->pc) && depth < max && depth < NATIVE_MAX) {
-        put(out, &depth, name_of_place(first ? at->pc : at->pc - 1), 0, false);
+        out[depth++] = frame_of_place(first ? at->pc : at->pc - 1);
         /* A call may be the last instruction of its function. */
         struct frame_rule rule = rule_at(first ? at->pc : at->pc - 1);
         if (rule.kind != FRAME_RULE_CALLER) {
@@ -424,15 +432,16 @@ static int walk_native(struct walk_start *at, struct stack_frame *out, int max, 
     return depth;
 }
 
-static int put_java(const struct walked_frame *walked, int count, struct stack_frame *out)
+static void put_java(const struct walked_frame *walked, int count, struct stack_frame *out)
 {
-    int depth = 0;
     for (int i = 0; i < count; i++) {
         const struct method_name *method = name_of_method(walked[i].method);
-        put(out, &depth, method != NULL ? method->name : "[unknown Java method]",
-            method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0, true);
+        out[i] = (struct stack_frame){
+            .name = method != NULL ? method->name : "[unknown Java method]",
+            .kind = CALL_FRAME_JAVA,
+            .line = method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0,
+        };
     }
-    return depth;
 }
 
 static int walk(const struct perf_sample *sample, struct stack_frame *out, int max,
@@ -474,7 +483,8 @@ static int walk(const struct perf_sample *sample, struct stack_frame *out, int m
             start.stack_high = remote_stack_end();
         java = from_java ? walk_java(&start, walked, max - depth, &code)
                          : walk_java_from_call(&start, walked, max - depth, &code);
-        depth += put_java(walked, java, out + depth);
+        put_java(walked, java, out + depth);
+        depth += java;
         end = code == WALK_OK;
     }
     *outcome = end && depth < max                        ? STACK_COMPLETE

@@ -17,6 +17,7 @@ static bool is(const struct observe_report *report, const char *what)
 
 #define SENTENCES_MAX (OBSERVE_OUTCOMES_MAX + 8)
 #define CLASS_ROWS    20 /* of alloc, for people */
+#define GROWERS_SHOWN 3  /* of rss */
 
 /* How sure what was allocated is, a sentence each. */
 static int allocation_notes(const struct observe_report *report, char sentence[][256], int max)
@@ -178,6 +179,14 @@ static void print_head(const struct observe_report *report, FILE *out)
         fprintf(out, "classes\n");
 }
 
+static void print_grower(const struct observe_grower *grower, bool last, FILE *out)
+{
+    fprintf(out, "grown by %s%s%s: %s%s\n%s", escape_name(grower->by).text,
+            grower->in[0] != '\0' ? " in " : "", escape_name(grower->in).text,
+            units_bytes(grower->bytes).text, grower->outside ? ", outside of NMT" : "",
+            last ? "\n" : "");
+}
+
 /* The table, and what is not in it. False when out failed, or memory. */
 static bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
@@ -190,6 +199,9 @@ static bool observe_report_print(const struct observe_report *report, uint32_t r
         for (int i = 0; i < report->growth_count; i++)
             fprintf(out, "%12s  %s%s", units_growth(report->growth[i].bytes).text,
                     report->growth[i].name, i == report->growth_count - 1 ? "\n\n" : "\n");
+        for (int i = 0; i < report->grower_count && i < GROWERS_SHOWN; i++)
+            print_grower(&report->grower[i],
+                         i == report->grower_count - 1 || i == GROWERS_SHOWN - 1, out);
         good = !is(report, "alloc") || print_classes(report, out);
         struct toptable *table = toptable_create(report->tree, 0);
         good = good && table != NULL && toptable_print(table, rows, out);
@@ -235,6 +247,16 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
             json_out_text(&json, "of", report->growth[i].name);
             json_out_int(&json, "bytes", report->growth[i].bytes);
             json_out_bool(&json, "outside_nmt", report->growth[i].outside);
+            json_out_end(&json, '}');
+        }
+        json_out_end(&json, ']');
+        json_out_begin(&json, "growers", '[');
+        for (int i = 0; i < report->grower_count; i++) {
+            json_out_begin(&json, NULL, '{');
+            json_out_text(&json, "by", report->grower[i].by);
+            json_out_text_if(&json, "in", report->grower[i].in);
+            json_out_int(&json, "bytes", report->grower[i].bytes);
+            json_out_bool(&json, "outside_nmt", report->grower[i].outside);
             json_out_end(&json, '}');
         }
         json_out_end(&json, ']');
@@ -322,15 +344,6 @@ bool observe_report_write(const struct observe_report *report, enum profile_form
     return false;
 }
 
-/* The application's line that asked for most classes of a family; NULL: not known. */
-static const char *asker_of(const struct class_family *family)
-{
-    if (family->way_count == 0)
-        return NULL;
-    const struct class_way *way = &family->way[0];
-    return way->caller != NULL ? way->caller : way->definer;
-}
-
 static void say_classes(const struct observe_report *report, char *out, size_t size)
 {
     const struct class_makers *makers = &report->makers;
@@ -339,7 +352,7 @@ static void say_classes(const struct observe_report *report, char *out, size_t s
     if (makers->family_count == 0 || (size_t)used >= size)
         return;
     const struct class_family *most = makers->families[0];
-    const char *asker = asker_of(most);
+    const char *asker = most->way_count > 0 ? most->way[0].caller : NULL;
     snprintf(out + used, size - (size_t)used, ", %s of them %s%s%s", units_count(most->loaded).text,
              most->name, asker != NULL ? ", asked for by " : "", asker != NULL ? asker : "");
 }
@@ -351,7 +364,7 @@ static void say_most(const struct observe_report *report, char *out, size_t size
     int64_t all = call_tree_samples(report->tree);
     for (uint32_t i = 0; table != NULL && all > 0 && i < toptable_row_count(table); i++) {
         const struct top_row *row = toptable_row(table, i);
-        struct call_frame frame = call_tree_name(report->tree, row->name);
+        struct stack_frame frame = call_tree_name(report->tree, row->name);
         if (frame.kind == CALL_FRAME_STATE || row->self == 0)
             continue;
         snprintf(out, size, ", %" PRId64 " %% of it %s", row->self * 100 / all, frame.name);

@@ -17,7 +17,7 @@ static void check_event(const struct jfr_event *event)
         return;
     const struct jfr_trace *trace = event->sample.trace;
     for (int i = 0; trace != NULL && i < trace->depth; i++)
-        promise(trace->frames[i].label != NULL);
+        promise(trace->frames[i].name != NULL);
     promise(event->sample.tag_count >= 0 && event->sample.tag_count <= JFR_TAGS_MAX);
 }
 
