@@ -111,7 +111,7 @@ TOP := screen rows detail job top
 WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
+OBSERVE := remote elf_file heap_object heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/frame_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
           alloc/weights methods/symbol_name methods/method_reading classdef/class_graph stack/call_frame stack/frame_rule jfr/jfr_metadata jfr/jfr_bytes

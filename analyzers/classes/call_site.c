@@ -32,10 +32,10 @@ static bool is_generated(const struct stack_frame *frame)
     return family != NULL && family->evidence == FAMILY_BY_NAME;
 }
 
-static bool is_of_library(const struct stack_frame *frame)
+static bool is_of_library(const struct stack_frame *frame, bool by_file)
 {
-    return frame->origin == ORIGIN_LIBRARY ||
-           (frame->origin == ORIGIN_UNKNOWN &&
+    return (by_file && frame->origin == ORIGIN_LIBRARY) ||
+           (frame->origin != ORIGIN_APPLICATION &&
             span_row(span_from_cstr(frame->name), span_starts_with, SPAN_TABLE(LIBRARIES)) >= 0);
 }
 
@@ -66,9 +66,10 @@ static bool is_same_class(const struct stack_frame *a, const struct stack_frame 
     return span_equals(class_of(a), class_of(b));
 }
 
-struct call_site call_site_find(const struct stack_frame *frames, int depth)
+/* by_file: a jar among other jars is a library's. */
+static struct call_site find_site(const struct stack_frame *frames, int depth, bool by_file)
 {
-    struct call_site found = {-1, -1, -1};
+    struct call_site found = {-1, -1, -1, false};
     int own = -1,
         loader = -1; /* the application's innermost; its frame that was last a class loader's */
     for (int i = 0; i < depth; i++) {
@@ -79,7 +80,7 @@ struct call_site call_site_find(const struct stack_frame *frames, int depth)
             found.made_by = i;
         if (is_generated(frame))
             continue;
-        if (is_of_library(frame)) {
+        if (is_of_library(frame, by_file)) {
             found.through = i;
             continue;
         }
@@ -92,8 +93,16 @@ struct call_site call_site_find(const struct stack_frame *frames, int depth)
         own = i;
         break;
     }
+    found.own = own >= 0;
     found.asked_by = own >= 0 ? own : found.made_by;
     if (own < 0 || found.through > own)
         found.through = -1;
     return found;
+}
+
+/* All of an application may lie in one folder with its libraries. */
+struct call_site call_site_find(const struct stack_frame *frames, int depth)
+{
+    struct call_site found = find_site(frames, depth, true);
+    return found.own ? found : find_site(frames, depth, false);
 }

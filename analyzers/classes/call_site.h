@@ -28,6 +28,7 @@ struct call_site {
     int made_by;  /* index; -1: there is no Java frame outside of the JDK */
     int asked_by; /* where no frame is the application's: made_by */
     int through;  /* -1: the application itself did it */
+    bool own;     /* asked_by is the application's */
 };
 
 /* frames: innermost first. */

@@ -7,6 +7,7 @@
 #include "analyzers/classes/normalize.h"
 #include "nmtwatch/observe/allocations.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_object.h"
 #include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/rss.h"
 #include "nmtwatch/observe/stacks.h"
@@ -505,6 +506,10 @@ static bool open_all(struct observation *observation, const struct target *targe
     if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU &&
         mode != OBSERVE_RSS)
         return text_error(error, error_size, "%s", report->note);
+    if (report->note[0] == '\0')
+        heap_objects_begin(mode == OBSERVE_CLASSES || mode == OBSERVE_RSS ? target : NULL);
+    if (mode == OBSERVE_CPU && report->note[0] == '\0')
+        report->inlined_apart = !stacks_jvm_flag("DebugNonSafepoints", true);
     if (!add_events(observation, error, error_size) ||
         (mode == OBSERVE_ALLOC && !open_allocations(observation, target, error, error_size)))
         return false;

@@ -25,8 +25,12 @@ static void read_family(const json_t *family, struct caller_row *row)
     snprintf(row->family, sizeof row->family, "%s", text_of(family, "family"));
     json_array_foreach (ways, i, way) { /* most classes first; several may come to one place */
         const char *caller = text_of(way, "caller");
-        if (row->call_site[0] == '\0')
+        if (caller[0] == '\0')
+            continue;
+        if (row->call_site[0] == '\0') {
             snprintf(row->call_site, sizeof row->call_site, "%s", caller);
+            snprintf(row->through, sizeof row->through, "%s", text_of(way, "through"));
+        }
         if (strncmp(row->call_site, caller, sizeof row->call_site - 1) == 0)
             row->stacks += number_of(way, "stacks");
     }

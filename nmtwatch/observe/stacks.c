@@ -10,6 +10,7 @@
 #include "agent/stack/call_frame.h"
 #include "agent/stack/frame_rule.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_object.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 
@@ -46,6 +47,7 @@ struct method_name {
     uintptr_t method, identity; /* 0: free */
     uint64_t hash;
     char *name;
+    enum code_origin origin;
     uint8_t *lines;
     size_t lines_bytes;
 };
@@ -141,6 +143,16 @@ static const struct elf_file *file_of(struct remote_library *library, char *erro
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size)
 {
     return file_of(remote_jvm(), error, error_size);
+}
+
+bool stacks_jvm_flag(const char *name, bool instead)
+{
+    char error[200];
+    uint64_t address;
+    const struct elf_file *file = stacks_jvm_file(error, sizeof error);
+    return file != NULL && elf_file_data(file, name, 1, &address)
+               ? load_u8(remote_jvm()->bias + address, instead) != 0
+               : instead;
 }
 
 /* From .eh_frame_hdr to the end of its segment: linkers put .eh_frame behind it. */
@@ -253,8 +265,11 @@ static const struct method_name *name_of_method(uintptr_t method)
     if (name == NULL)
         return NULL;
     uint8_t lines[METHOD_LINES_MAX];
-    *entry = (struct method_name){
-        .method = method, .identity = reading.const_method, .hash = hash, .name = name};
+    *entry = (struct method_name){.method = method,
+                                  .identity = reading.const_method,
+                                  .hash = hash,
+                                  .name = name,
+                                  .origin = class_origin(reading.holder)};
     entry->lines_bytes = method_reading_lines(&reading, lines, sizeof lines);
     entry->lines = entry->lines_bytes > 0 ? malloc(entry->lines_bytes) : NULL;
     if (entry->lines != NULL)
@@ -440,6 +455,7 @@ static void put_java(const struct walked_frame *walked, int count, struct stack_
             .name = method != NULL ? method->name : "[unknown Java method]",
             .kind = CALL_FRAME_JAVA,
             .line = method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0,
+            .origin = method != NULL ? method->origin : ORIGIN_UNKNOWN,
         };
     }
 }

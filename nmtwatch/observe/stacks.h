@@ -46,3 +46,5 @@ int stacks_left_out(void);
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */
 struct elf_file;
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size);
+/* A bool of libjvm; `instead` where this JDK has none of that name. */
+bool stacks_jvm_flag(const char *name, bool instead);

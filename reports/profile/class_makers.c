@@ -33,7 +33,7 @@ static void add_way(struct page *page, const struct class_family *family)
     if (family->way_count == 0)
         return;
     page_row_fact(page, "defined by", way->definer);
-    if (strcmp(way->caller, way->definer) != 0)
+    if (way->caller != NULL && strcmp(way->caller, way->definer) != 0)
         page_row_fact(page, "asked by", way->caller);
     if (way->stacks == stacks)
         return;
@@ -232,8 +232,8 @@ static bool keep_way(struct class_family *family, const struct stack_frame *fram
                      const struct call_site *site, int64_t count)
 {
     struct class_way new = {
-        .definer = stack_frame_text(&frames[site->made_by]),
-        .caller = stack_frame_text(&frames[site->asked_by]),
+        .definer = stack_frame_text(&frames[site->made_by >= 0 ? site->made_by : 0]),
+        .caller = site->asked_by >= 0 ? stack_frame_text(&frames[site->asked_by]) : NULL,
         .through = site->through >= 0 ? stack_frame_text(&frames[site->through]) : NULL,
     };
     bool good = new.definer != NULL &&new.caller != NULL;
@@ -291,7 +291,7 @@ bool class_makers_add(struct class_makers_builder *builder, struct class_family 
     }
     call_tree_add(builder->classes->tree, kept, depth + 1, count);
     struct call_site site = call_site_find(kept + 1, depth);
-    return site.made_by < 0 || keep_way(family, kept + 1, depth, &site, count);
+    return depth == 0 || keep_way(family, kept + 1, depth, &site, count);
 }
 
 static int by_loaded(const void *a, const void *b)

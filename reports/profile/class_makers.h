@@ -21,7 +21,7 @@
 
 /* One way to come to a definition; texts are owned. */
 struct class_way {
-    /* With lines. caller: of the application (call_site.asked_by); through: the library's frame that it called, NULL:
+    /* With lines. caller: of the application (call_site.asked_by), NULL: all is the JDK's; through: the library's frame that it called, NULL:
      * the application itself defines. */
     char *definer, *caller, *through;
     int64_t classes; /* that its stacks stand for */

@@ -20,7 +20,7 @@ static bool is(const struct observe_report *report, const char *what)
 #define GROWERS_SHOWN 3  /* of rss */
 
 /* How sure what was allocated is, a sentence each. */
-static int allocation_notes(const struct observe_report *report, char sentence[][256], int max)
+static int allocation_notes(const struct observe_report *report, char sentence[][320], int max)
 {
     int count = 0;
     if (!is(report, "alloc"))
@@ -29,9 +29,11 @@ static int allocation_notes(const struct observe_report *report, char sentence[]
         snprintf(sentence[count++], sizeof *sentence,
                  "The threads' own counters could not be read: the sum is that of the samples.");
     if (report->every_bytes == 0 && count < max)
-        snprintf(sentence[count++], sizeof *sentence,
-                 "The total is exact, shares are by TLAB: a stack that needs a new one is counted "
-                 "with all of its bytes (--activate samples objects).");
+        snprintf(
+            sentence[count++], sizeof *sentence,
+            "The total is exact; shares cannot be told from TLABs: an allocation that needs a new "
+            "one is counted with all of its bytes, the others not at all. --activate samples "
+            "objects: shares with an error.");
     if (report->every_bytes > 0 && report->biased && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The sampler of this JDK misses some allocations of large objects: classes may be "
@@ -44,7 +46,7 @@ static int allocation_notes(const struct observe_report *report, char sentence[]
 }
 
 /* What is not in the picture, a sentence each; at most max, their number. */
-static int losses(const struct observe_report *report, char sentence[][256], int max)
+static int losses(const struct observe_report *report, char sentence[][320], int max)
 {
     int count = allocation_notes(report, sentence, max);
     for (int i = 1; i < report->outcome_count && count < max; i++) {
@@ -70,6 +72,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
     if (report->user_only && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "What the kernel did for it is not seen: that needs root or CAP_PERFMON.");
+    if (report->inlined_apart && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "Methods that were inlined into one another are not told apart reliably: the JVM "
+                 "runs without -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.");
     if (report->ended && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The process has ended before the time was over.");
@@ -108,7 +114,7 @@ static bool print_classes(const struct observe_report *report, FILE *out)
         snprintf(share, sizeof share, "%.1f%%",
                  all > 0 ? 100.0 * (double)class->bytes / (double)all : 0);
         page_row(&page, units_bytes(class->bytes).text,
-                 class->se_bytes >= 0 ? units_bytes(class->se_bytes).text : "", share,
+                 class->se_bytes >= 0 ? units_bytes(class->se_bytes).text : "not told", share,
                  units_count(class->samples).text, class->name);
     }
     bool good = page_print(&page, out);
@@ -190,7 +196,7 @@ static void print_grower(const struct observe_grower *grower, bool last, FILE *o
 /* The table, and what is not in it. False when out failed, or memory. */
 static bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
-    char sentence[SENTENCES_MAX][256];
+    char sentence[SENTENCES_MAX][320];
     bool good = true;
     print_head(report, out);
     if (is(report, "classes")) {
@@ -239,6 +245,7 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
     json_out_bool(&json, "ended", report->ended);
     json_out_bool(&json, "user_only", report->user_only);
     json_out_bool(&json, "hot", report->hot);
+    json_out_bool(&json, "inlined_uncertain", report->inlined_apart);
     json_out_text_if(&json, "note", report->note);
     if (is(report, "rss")) {
         json_out_begin(&json, "growth", '[');
@@ -296,7 +303,7 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
 
 static bool write_flamegraph(const struct observe_report *report, FILE *out)
 {
-    char sentence[SENTENCES_MAX][256], title[400];
+    char sentence[SENTENCES_MAX][320], title[400];
     const char *notes[SENTENCES_MAX];
     struct flamegraph_page page = {
         .title = title,

@@ -77,12 +77,13 @@ struct observe_report {
         const char *text;
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
-    int left_out;      /* libraries too large for their symbols or unwind tables to be kept */
-    bool ended;        /* the process has, before the time was over */
-    bool user_only;    /* what the kernel did for it was not seen, for want of rights */
-    bool hot;          /* it was hit too often, and was let go */
-    bool switched_off; /* HotSpot's sampler was, by another process: that ended it */
-    char note[200];    /* what could not be done; "" */
+    int left_out;       /* libraries too large for their symbols or unwind tables to be kept */
+    bool ended;         /* the process has, before the time was over */
+    bool user_only;     /* what the kernel did for it was not seen, for want of rights */
+    bool hot;           /* it was hit too often, and was let go */
+    bool inlined_apart; /* of cpu: the JVM has no debug information between safepoints */
+    bool switched_off;  /* HotSpot's sampler was, by another process: that ended it */
+    char note[200];     /* what could not be done; "" */
 };
 
 /* As a file of that format, with a table of so many rows. False when out failed, or memory; PROFILE_JFR:
