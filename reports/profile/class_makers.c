@@ -236,7 +236,7 @@ static bool keep_way(struct class_family *family, const struct stack_frame *fram
         .caller = site->asked_by >= 0 ? stack_frame_text(&frames[site->asked_by]) : NULL,
         .through = site->through >= 0 ? stack_frame_text(&frames[site->through]) : NULL,
     };
-    bool good = new.definer != NULL &&new.caller != NULL;
+    bool good = new.definer != NULL && (new.caller != NULL || site->asked_by < 0);
     int i = 0;
     while (good && i < family->way_count &&
            !(same_text(family->way[i].definer, new.definer) &&
