@@ -214,43 +214,6 @@ const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, c
     return kinds[kind].tree;
 }
 
-bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out)
-{
-    char texts[JFR_NOTES_MAX][800];
-    const char *notes[JFR_NOTES_MAX];
-    struct flamegraph_page page = {.title = title, .notes = notes};
-    const struct call_tree *tree = jfr_profile_samples(profile, &page.unit);
-    int count = 0;
-    page.bytes = tree == profile->alloc;
-    if (profile->damage[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
-    if (profile->options[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "Options: %s", profile->options);
-    if (profile->jvm_version[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
-    for (int i = 0; i < profile->loss_count; i++)
-        snprintf(texts[count++], sizeof texts[0], "Lost or not walked, %s: %s",
-                 profile->loss[i].reason, units_count(profile->loss[i].count).text);
-    for (int i = 0; i < count; i++)
-        notes[i] = texts[i];
-    page.note_count = count;
-    return flamegraph_write(tree, &page, out);
-}
-
-bool jfr_profile_pprof(const struct jfr_profile *profile, FILE *out)
-{
-    const char *unit;
-    const struct call_tree *tree = jfr_profile_samples(profile, &unit);
-    bool bytes = tree == profile->alloc;
-    const struct pprof_about about = {
-        .type = bytes ? "alloc_space" : "samples",
-        .unit = bytes ? "bytes" : "count",
-        .start_ns = profile->start_ns,
-        .duration_ns = profile->end_ns - profile->start_ns,
-    };
-    return pprof_write(tree, &about, out);
-}
-
 static bool put_methods(struct json_out *out, const struct call_tree *tree, uint32_t node)
 {
     struct toptable *table = toptable_create(tree, node);
@@ -353,6 +316,40 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
         return false;
     }
     return json_out_print(&json, out) && !ferror(out);
+}
+
+bool jfr_profile_write(const struct jfr_profile *profile, enum profile_format format, uint32_t rows,
+                       const char *title, FILE *out)
+{
+    char texts[JFR_NOTES_MAX][800];
+    const char *notes[JFR_NOTES_MAX];
+    int count = 0;
+    if (format == PROFILE_TOP)
+        return jfr_profile_top_json(profile, out);
+    if (format == PROFILE_TOP_TEXT)
+        return jfr_profile_top(profile, rows, out);
+    struct profile written = {.page = {.title = title, .notes = notes}};
+    written.tree = jfr_profile_samples(profile, &written.page.unit);
+    written.page.bytes = written.tree == profile->alloc;
+    written.about = (struct pprof_about){
+        .type = written.page.bytes ? "alloc_space" : "samples",
+        .unit = written.page.bytes ? "bytes" : "count",
+        .start_ns = profile->start_ns,
+        .duration_ns = profile->end_ns - profile->start_ns,
+    };
+    if (profile->damage[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
+    if (profile->options[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "Options: %s", profile->options);
+    if (profile->jvm_version[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
+    for (int i = 0; i < profile->loss_count; i++)
+        snprintf(texts[count++], sizeof texts[0], "Lost or not walked, %s: %s",
+                 profile->loss[i].reason, units_count(profile->loss[i].count).text);
+    for (int i = 0; i < count; i++)
+        notes[i] = texts[i];
+    written.page.note_count = count;
+    return profile_write(&written, format, out);
 }
 
 /* --- classes by who defined them -------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "reports/profile/call_tree.h"
 
+#include "analyzers/classes/stem_table.h"
 #include "analyzers/model/texts.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
@@ -44,14 +45,6 @@ const char *call_frame_kind_name(enum call_frame_kind kind)
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
-
-static uint64_t hash_of_text(const char *text, enum call_frame_kind kind)
-{
-    uint64_t hash = 0xcbf29ce484222325u + (uint64_t)kind;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return hash;
-}
 
 /* Whether that is how the frame is shown: "malloc [libc]", "com.acme.Rules.eval". */
 static bool is_label_of(const char *label, const struct stack_frame *frame)
@@ -161,7 +154,7 @@ static bool widen_nodes(struct call_tree *tree)
 
 static uint32_t number_of(struct call_tree *tree, const struct stack_frame *frame)
 {
-    uint64_t hash = hash_of_text(frame->name, frame->kind);
+    uint64_t hash = stem_hash(span_from_cstr(frame->name)) + (uint64_t)frame->kind;
     if (!widen_names(tree))
         return CALL_TREE_NONE;
     uint32_t place = name_place(tree, frame, hash);
@@ -670,6 +663,15 @@ bool collapsed_write(const struct call_tree *tree, FILE *out)
     free(line.text);
     free(line.ends);
     return good && !ferror(out);
+}
+
+bool profile_write(const struct profile *profile, enum profile_format format, FILE *out)
+{
+    if (format == PROFILE_HTML)
+        return flamegraph_write(profile->tree, &profile->page, out);
+    if (format == PROFILE_COLLAPSED)
+        return collapsed_write(profile->tree, out);
+    return format == PROFILE_PPROF && pprof_write(profile->tree, &profile->about, out);
 }
 
 /* --- top table ------------------------------------------------------------------------------ */

@@ -175,3 +175,13 @@ struct flamegraph_page {
 
 /* A finished tree. False when out failed, or memory. */
 bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page *page, FILE *out);
+
+/* A finished tree, and what is said of it where it is written. */
+struct profile {
+    const struct call_tree *tree;
+    struct flamegraph_page page;
+    struct pprof_about about;
+};
+/* As a flame graph, collapsed stacks or for pprof. False when out failed, or memory; the other formats are not of the
+ * tree alone. */
+bool profile_write(const struct profile *profile, enum profile_format format, FILE *out);

@@ -3,6 +3,7 @@
 #include "analyzers/classes/call_site.h"
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/normalize.h"
+#include "analyzers/classes/stem_table.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -180,17 +181,9 @@ struct class_makers_builder *class_makers_build(struct class_makers *classes)
     return NULL;
 }
 
-static size_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return (size_t)(hash ^ hash >> 32) % PLACES;
-}
-
 static struct class_family **place_of(struct class_makers_builder *builder, const char *name)
 {
-    size_t at = hash_of(name);
+    size_t at = stem_hash(span_from_cstr(name)) % PLACES;
     while (builder->place[at] != NULL && strcmp(builder->place[at]->name, name) != 0)
         at = (at + 1) % PLACES;
     return &builder->place[at];

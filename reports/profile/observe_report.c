@@ -301,54 +301,33 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
     return json_out_print(&json, out) && !ferror(out);
 }
 
-static bool write_flamegraph(const struct observe_report *report, FILE *out)
-{
-    char sentence[SENTENCES_MAX][320], title[400];
-    const char *notes[SENTENCES_MAX];
-    struct flamegraph_page page = {
-        .title = title,
-        .unit = report->unit,
-        .bytes = report->bytes,
-        .notes = notes,
-        .note_count = losses(report, sentence, SENTENCES_MAX),
-    };
-    for (int i = 0; i < page.note_count; i++)
-        notes[i] = sentence[i];
-    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what,
-             report->pid, report->main[0] != '\0' ? " " : "", report->main);
-    return flamegraph_write(report->tree, &page, out);
-}
-
-static bool write_pprof(const struct observe_report *report, FILE *out)
-{
-    const struct pprof_about about = {
-        .type = report->type,
-        .unit = report->type_unit,
-        .each = report->interval_ns,
-        .start_ns = report->start_ns,
-        .duration_ns = report->elapsed_ms * 1000000,
-    };
-    return pprof_write(report->tree, &about, out);
-}
-
 bool observe_report_write(const struct observe_report *report, enum profile_format format,
                           uint32_t rows, FILE *out)
 {
-    switch (format) {
-    case PROFILE_HTML:
-        return write_flamegraph(report, out);
-    case PROFILE_COLLAPSED:
-        return collapsed_write(report->tree, out);
-    case PROFILE_TOP:
+    char sentence[SENTENCES_MAX][320], title[400];
+    const char *notes[SENTENCES_MAX];
+    if (format == PROFILE_TOP)
         return observe_report_json(report, out);
-    case PROFILE_TOP_TEXT:
+    if (format == PROFILE_TOP_TEXT)
         return observe_report_print(report, rows, out);
-    case PROFILE_PPROF:
-        return write_pprof(report, out);
-    case PROFILE_JFR:
-        break;
-    }
-    return false;
+    const struct profile profile = {
+        .tree = report->tree,
+        .page = {.title = title,
+                 .unit = report->unit,
+                 .bytes = report->bytes,
+                 .notes = notes,
+                 .note_count = losses(report, sentence, SENTENCES_MAX)},
+        .about = {.type = report->type,
+                  .unit = report->type_unit,
+                  .each = report->interval_ns,
+                  .start_ns = report->start_ns,
+                  .duration_ns = report->elapsed_ms * 1000000},
+    };
+    for (int i = 0; i < profile.page.note_count; i++)
+        notes[i] = sentence[i];
+    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what,
+             report->pid, report->main[0] != '\0' ? " " : "", report->main);
+    return profile_write(&profile, format, out);
 }
 
 static void say_classes(const struct observe_report *report, char *out, size_t size)

@@ -58,7 +58,7 @@ static void show(int fd)
     }
     if (!jfr_profile_read(&profile, fd, "fuzz", true, error, sizeof error))
         return;
-    promise(jfr_profile_flamegraph(&profile, "fuzz", nowhere));
+    promise(jfr_profile_write(&profile, PROFILE_HTML, 0, "fuzz", nowhere));
     promise(jfr_profile_top_json(&profile, nowhere));
     promise(collapsed_write(profile.cpu, nowhere));
     jfr_profile_free(&profile);

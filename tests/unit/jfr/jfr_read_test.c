@@ -215,7 +215,7 @@ static void profile_sums_up(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    assert_true(jfr_profile_flamegraph(&profile, "<app>", out));
+    assert_true(jfr_profile_write(&profile, PROFILE_HTML, 0, "<app>", out));
     fclose(out);
     assert_non_null(strstr(text, "<title>&lt;app&gt;</title>"));
     assert_non_null(strstr(text, "odd_run"));
@@ -257,7 +257,7 @@ static void profile_by_state(void **state)
     assert_null(strstr(text, "\"kind\":\"state\""));
     free(text);
     out = open_memstream(&text, &size);
-    assert_true(jfr_profile_flamegraph(&profile, "app", out));
+    assert_true(jfr_profile_write(&profile, PROFILE_HTML, 0, "app", out));
     fclose(out);
     assert_non_null(strstr(text, "what the thread was doing"));
     assert_non_null(strstr(text, "; state</title>"));
