@@ -7,7 +7,7 @@
 
 way() { # FILE: the caller and the library's frame of most definitions, without the library's line
     jq -r '.families[] | select(.family == "ChurnVictim_#") | .ways[0]
-        | [.caller, .through, .definer | . // "-" | sub("^(org.*):[0-9]+$"; "\\1")] | join(" ")' "$1"
+        | [.caller, .through, .definer | . // "-" | if startswith("org") then sub(":[0-9]+$"; "") else . end] | join(" ")' "$1"
 }
 
 mkdir -p "$SCRATCH/app" "$SCRATCH/lib"
