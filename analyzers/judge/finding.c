@@ -1,7 +1,7 @@
 #include "analyzers/judge/finding.h"
 
 #include "analyzers/classes/family.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <stdarg.h>
 #include <stdio.h>

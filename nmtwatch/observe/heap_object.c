@@ -1,9 +1,9 @@
 #include "nmtwatch/observe/heap_object.h"
 
-#include "agent/classdef/class_graph.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/hotspot/class_graph.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
+#include "floor/base/fold_hash.h"
 #include "nmtwatch/observe/stacks.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ static bool read_text(uintptr_t string, char out[LOCATION_MAX])
 /* --- origins ---------------------------------------------------------------------------------- */
 
 struct location {
-    bool has_domain, jdk;
+    bool has_domain, image;  /* image: in the runtime image */
     char path[LOCATION_MAX]; /* "": none */
 };
 
@@ -140,7 +140,7 @@ static void read_location(uintptr_t klass, struct location *out)
     while ((string = next_field(url, &field, "java.lang.String", &unused)) != 0) {
         if (!read_text(string, text))
             continue;
-        out->jdk |= strcmp(text, "jrt") == 0;
+        out->image |= strcmp(text, "jrt") == 0;
         if (strchr(text, '/') != NULL && strlen(text) > strlen(out->path))
             memcpy(out->path, text, strlen(text) + 1);
     }
@@ -183,8 +183,10 @@ static enum code_origin origin_of(const struct location *at)
     static const char *const AMONG_JARS[] = {
         "/lib/", "/libs/", "/share/java/", "/maven-repo/", "/.m2/", "/.gradle/", NULL};
     size_t length = strlen(at->path);
-    if (at->jdk)
-        return ORIGIN_JDK;
+    if (at->image) /* which may hold an application's modules, too */
+        return strncmp(at->path, "/java.", 6) == 0 || strncmp(at->path, "/jdk.", 5) == 0
+                   ? ORIGIN_JDK
+                   : ORIGIN_UNKNOWN;
     if (length == 0)
         return at->has_domain ? ORIGIN_GENERATED : ORIGIN_UNKNOWN;
     if (has_one(at->path, OWN) || (at->path[length - 1] == '/' && strchr(at->path, '!') == NULL))

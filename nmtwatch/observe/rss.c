@@ -4,7 +4,7 @@
 #include "analyzers/classes/call_site.h"
 #include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <errno.h>

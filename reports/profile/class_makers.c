@@ -2,7 +2,7 @@
 
 #include "analyzers/classes/call_site.h"
 #include "analyzers/classes/family.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 #include "analyzers/classes/stem_table.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
