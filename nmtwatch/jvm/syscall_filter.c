@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -762,6 +763,7 @@ void syscall_filter_words(const struct syscall_filter *filter, char *out, size_t
 /* --- siblings ---------------------------------------------------------------------------------- */
 
 #define KILLED_MAX 64
+_Static_assert(KILLED_MAX *(17 + 17 + 48) <= FILTER_SIBLINGS_TEXT, "all of them are kept");
 
 static struct {
     struct filter_sibling family;
@@ -811,6 +813,29 @@ bool filter_sibling_was_killed(const struct filter_sibling *family, const char *
             return true;
     }
     return false;
+}
+
+int filter_siblings_keep(char text[FILTER_SIBLINGS_TEXT])
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < killed_count; i++)
+        at += (size_t)snprintf(text + at, FILTER_SIBLINGS_TEXT - at,
+                               "%016" PRIx64 " %016" PRIx64 " %s\n", killed[i].family.command_line,
+                               killed[i].family.group, killed[i].question);
+    return killed_count;
+}
+
+void filter_siblings_recall(const char *text)
+{
+    struct filter_sibling family;
+    char question[sizeof killed[0].question];
+    for (; text != NULL; text = strchr(text, '\n')) {
+        text += *text == '\n';
+        if (sscanf(text, "%16" SCNx64 " %16" SCNx64 " %47[^\n]", &family.command_line,
+                   &family.group, question) == 3)
+            filter_sibling_killed(&family, question);
+    }
 }
 
 static bool ask_anyway;

@@ -66,7 +66,8 @@ enum filter_verdict syscall_filter_verdict(const struct syscall_filter *filter,
 void syscall_filter_words(const struct syscall_filter *filter, char *out, size_t size);
 
 /* filter_sibling: JVMs of the same user with the same command line, or of the same unit or container. After one was
- * killed (SIGSYS) by a question the others are not asked it, as long as this process lives. */
+ * killed (SIGSYS) by a question the others are not asked it, as long as this process lives, and the next one that
+ * recalls what is kept: a line for each. */
 struct filter_sibling {
     uint64_t command_line, group; /* hashes; 0: not known */
 };
@@ -74,6 +75,10 @@ struct filter_sibling {
 void filter_sibling_of(const struct target *target, struct filter_sibling *family);
 void filter_sibling_killed(const struct filter_sibling *family, const char *question);
 bool filter_sibling_was_killed(const struct filter_sibling *family, const char *question);
+#define FILTER_SIBLINGS_TEXT 8192
+/* How many lines. */
+int filter_siblings_keep(char text[FILTER_SIBLINGS_TEXT]);
+void filter_siblings_recall(const char *text);
 
 /* `nmt_under_seccomp`: from now on a question that kills, or may kill, is asked all the same. */
 void syscall_filter_ask_anyway(bool anyway);
