@@ -45,17 +45,6 @@ watch_polls() { # the milliseconds between two polls of the bank's JVM
 watch_polls &
 watching=$!
 
-gone() { ! kill -0 "$1" 2>/dev/null; }
-interrupted() { # LIMIT COMMAND...: ^C after a second; ends within three more, whatever its code
-    env --default-signal=INT,TERM "$@" >"$SCRATCH/out" 2>&1 &
-    local pid=$!
-    sleep 1
-    kill -INT "$pid" 2>/dev/null
-    wait_for 3 gone "$pid"
-    gone "$pid" || kill -KILL "$pid"
-    wait "$pid"
-    [ $? != 137 ]
-}
 for mode in memory lock tmp; do
     mkdir "$SCRATCH/$mode"
     spawn "$SCRATCH/hold" "$mode" "$SCRATCH/$mode" "$evil" 150 >"$SCRATCH/$mode.out" 2>&1
@@ -72,9 +61,9 @@ for mode in memory lock tmp; do
         timeout -s KILL 20 "$NMTWATCH" $verb >"$SCRATCH/out" 2>&1
         check "$mode: ${verb%% *} ends" [ $? != 137 ]
     done
-    for verb in "triage $holder -o $SCRATCH/triage" "watch $holder" "observe $holder rss"; do
+    for verb in "triage $holder -o $SCRATCH/triage" "watch $holder" "observe $holder rss" "plan --from $holder"; do
         # shellcheck disable=SC2086 # options
-        check "$mode: ${verb%% *} ends by ^C" interrupted "$NMTWATCH" $verb
+        check "$mode: ${verb%% *} ends by ^C" ends_by INT "$NMTWATCH" $verb
     done
     sleep 1
     most=$(sort -n "$SCRATCH/gaps" | tail -n 1)
@@ -83,6 +72,6 @@ for mode in memory lock tmp; do
     kill_jvm "$holder"
 done
 kill "$watching" "$serve"
-wait_for 5 gone "$serve"
-check "serve ends" gone "$serve"
+wait_for 5 has_ended "$serve"
+check "serve ends" has_ended "$serve"
 done_testing
