@@ -128,11 +128,11 @@ one_line() { # NAME COMMAND...: it fails, with one line
     is "$1: in one line" "$(wc -l <"$SCRATCH/line")" 1
     lives "$1"
 }
-stranger() { setpriv --reuid $STRANGER --regid $STRANGER --clear-groups "$@"; }
+AS_STRANGER=(setpriv --reuid $STRANGER --regid $STRANGER --clear-groups)
 for VERB in check watch profile holders; do
     case $VERB in profile) WORDS="start" ;; holders) WORDS=--allow-pause ;; *) WORDS="" ;; esac
     # shellcheck disable=SC2086 # perhaps none
-    one_line "$NAME: $VERB" stranger "$NMTWATCH" $VERB "$JVM_PID" $WORDS
+    one_line "$NAME: $VERB" "${AS_STRANGER[@]}" "$NMTWATCH" $VERB "$JVM_PID" $WORDS
 done
 # shellcheck disable=SC2016 # for the inner shell
 one_line "JDK $JDK in a /proc that hides it: check" unshare -m sh -c \
@@ -140,12 +140,12 @@ one_line "JDK $JDK in a /proc that hides it: check" unshare -m sh -c \
     $STRANGER "$NMTWATCH" check "$JVM_PID"
 kill_jvm "$JVM_PID"
 if [ -w /proc/sys/kernel/yama/ptrace_scope ]; then
-    start setpriv --reuid $STRANGER --regid $STRANGER --clear-groups --
+    start "${AS_STRANGER[@]}" --
     SCOPE=$(cat /proc/sys/kernel/yama/ptrace_scope)
     for YAMA in 1 2; do
         echo $YAMA >/proc/sys/kernel/yama/ptrace_scope
         NAME="JDK $JDK with ptrace_scope=$YAMA, as its user"
-        exits "$NAME: check" 0 stranger "$NMTWATCH" check "$JVM_PID"
+        exits "$NAME: check" 0 "${AS_STRANGER[@]}" "$NMTWATCH" check "$JVM_PID"
         lives "$NAME"
     done
     echo "$SCOPE" >/proc/sys/kernel/yama/ptrace_scope
