@@ -1,7 +1,8 @@
 #!/bin/bash
-# A process of another user that holds who reads it, by files that are never delivered or the lock of its memory: each
+# A process of another user that holds who reads it, by files that are never delivered (itself, below an overlay, over its
+# attach socket), by memory that it has to deliver, or by the lock of its memory: each
 # verb ends, a request to end is heard at any moment, and `serve` goes on watching the JVM of somebody else.
-# timeout: 170
+# timeout: 420
 
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
@@ -19,11 +20,11 @@ cp "$FAKE_JVM" "$SCRATCH/fake_jvm"
 chmod 755 "$SCRATCH/fake_jvm" "$SCRATCH/hold"
 
 spawn setpriv --reuid "$bank" --regid "$bank" --clear-groups \
-    "$SCRATCH/fake_jvm" --for 200 --socket now --main com.bank.App >"$SCRATCH/bank" 2>&1
+    "$SCRATCH/fake_jvm" --for 900 --socket now --main com.bank.App >"$SCRATCH/bank" 2>&1
 wait_for 20 grep -q '^ready' "$SCRATCH/bank"
 printf '[serve]\nlisten = 127.0.0.1:0\ndiscover = 1s\nmin_age = 100ms\ninclude = user:%s\ninclude = user:%s\n[watch]\ninterval = 1s\nmethods = 2s\n' \
     "$evil" "$bank" >"$SCRATCH/serve.ini"
-spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" --for 160s >"$SCRATCH/serve.log" 2>&1
+spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" --for 800s >"$SCRATCH/serve.log" 2>&1
 serve=$SPAWNED
 wait_for 20 grep -q '^listening' "$SCRATCH/serve.log"
 URL=$(sed -n 's|^listening on \(.*\)/$|\1|p' "$SCRATCH/serve.log")
@@ -45,9 +46,9 @@ watch_polls() { # the milliseconds between two polls of the bank's JVM
 watch_polls &
 watching=$!
 
-for mode in memory lock tmp; do
+for mode in memory lock tmp overlay fault socket; do
     mkdir "$SCRATCH/$mode"
-    spawn "$SCRATCH/hold" "$mode" "$SCRATCH/$mode" "$evil" 150 >"$SCRATCH/$mode.out" 2>&1
+    spawn "$SCRATCH/hold" "$mode" "$SCRATCH/$mode" "$evil" 600 >"$SCRATCH/$mode.out" 2>&1
     holder=$SPAWNED
     wait_for 20 grep -qE '^(ready|refused)' "$SCRATCH/$mode.out"
     if grep -q '^refused' "$SCRATCH/$mode.out"; then
