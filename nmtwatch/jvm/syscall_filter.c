@@ -651,6 +651,21 @@ void syscall_filter_unknown(struct syscall_filter *filter, const char *why)
     set_all(filter, FILTER_KILLS);
 }
 
+/* A service of a systemd that runs in a container itself, with as many filters as that systemd has: they are those that
+ * the container's manager (systemd-nspawn, LXC) gives to all of it, whose default refuses with an error. */
+static bool is_all_containers(const char *group, int filters, struct syscall_filter *filter)
+{
+    char unit[sizeof filter->name];
+    struct mode init = mode_of(1, "status");
+    if (filters < 1 || init.filters != filters || !unit_of(group, unit, sizeof unit))
+        return false;
+    FILE *file = fopen("/run/systemd/container", "re");
+    bool known = file != NULL && fscanf(file, "%63s", filter->name) == 1;
+    if (file != NULL)
+        fclose(file);
+    return known;
+}
+
 void syscall_filter_look(const struct target *target, struct syscall_filter *filter)
 {
     pid_t threads[THREADS_MAX];
@@ -671,7 +686,8 @@ void syscall_filter_look(const struct target *target, struct syscall_filter *fil
         filter->source = FILTER_UNKNOWN;
         if (mode.mode != 2)
             snprintf(filter->name, sizeof filter->name, "its /proc status does not say");
-        if (is_container(group, filter)) {
+        if (is_container(group, filter) ||
+            (count == 1 && is_all_containers(group, mode.filters, filter))) {
             filter->source = FILTER_RUNTIME;
             set_all(filter, FILTER_ERRNO);
         } else

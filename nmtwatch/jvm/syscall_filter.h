@@ -10,7 +10,8 @@
  *                        waits for the others to end, stands still for the time; stopped_us says for how long.
  *                        Needs CAP_SYS_ADMIN, and that this process has no filter itself
  *   the runtime          by the control group: the default profiles of docker, containerd, CRI-O and podman refuse
- *                        with an error
+ *                        with an error; so do those of systemd-nspawn and LXC, for a service in such a container that
+ *                        has no filter more than its systemd
  *
  * Where all of them say nothing each call may kill. A filter cannot be taken back, only added to, so an answer
  * holds until the number of filters (Seccomp_filters:) changes; it is kept for so long.
