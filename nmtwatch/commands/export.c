@@ -470,7 +470,7 @@ const struct command command_export = {
              "               taken. With --histograms a row for each class of each histogram\n"
              "               (--histogram of watch and record)\n"
              "\n"
-             "RECORDING is a file of record or watch --record, - for standard input. A damaged tail\n"
-             "is read up to the damage, with a warning.\n",
+             "RECORDING is a file of record or watch --record, - for standard input. A\n"
+             "damaged tail is read up to the damage, with a warning.\n",
     .run = run,
 };
