@@ -79,7 +79,7 @@ PARSE := redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
 CLEAN := clean_text prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
-CLASSES := family stem_table census heap_census loader_table
+CLASSES := family call_site stem_table census heap_census loader_table
 NATIVE := internal call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
@@ -121,7 +121,7 @@ TOP := screen rows detail job top
 WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
+OBSERVE := remote elf_file heap_object heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
