@@ -89,19 +89,25 @@ head -c 300000 /dev/urandom >"$box/garbage"
 head -c 100000 /dev/zero >"$box/zeros"
 truncate -s 2G "$box/sparse"
 for name in empty garbage zeros; do
-    exits "$name: no error" 0 "$NMTWATCH" analyze --json "$box/$name"
+    exits "$name: nothing is known" 3 "$NMTWATCH" analyze --json "$box/$name"
     is "$name: not recognised" "$(jq -c '[.inputs, .findings, (.unrecognised | length)]' <<<"$OUTPUT")" '[[],[],1]'
 done
-exits "2 GB of nothing: no error" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
+exits "2 GB of nothing: nothing is known" 3 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
 cat $golden/jdk17/nmt_summary.txt >>"$box/sparse"
 is "a log behind a hole, as rotation leaves it" "$(analyze '.inputs[].kind' "$box/sparse")" '"nmt-summary"'
 for input in /dev/zero /dev/urandom /proc/self/pagemap; do
-    exits "$input has no end" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze "$input"
+    exits "$input has no end" 3 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze "$input"
     contains "$input: said" "$OUTPUT" "analyze: $input: no text, and without an end"
 done
 endless() { yes hello | timeout $((20 * TAP_PATIENCE)) "$NMTWATCH" "$@"; }
-exits "a text without an end" 0 endless analyze -
-contains "... said" "$OUTPUT" "nothing of a JVM in its first 64 MiB"
+long_pipe() { # LAST LINE
+    { yes 'a line of an application, which is about nothing' | head -c 90000000; echo; echo "$1"; } |
+        "$NMTWATCH" analyze -
+}
+exits "a pipe of 90 MB is read to its end" 2 long_pipe 'java.lang.OutOfMemoryError: Metaspace'
+contains "... where the error is" "$OUTPUT" "metaspace-limit"
+exits "a pipe of 90 MB with nothing in it" 3 long_pipe 'the end'
+contains "... has a headline" "$OUTPUT" "UNKNOWN: nothing here is about the memory of a JVM"
 for verb in classlog verdict; do
     exits "$verb of one" 74 endless $verb -
     contains "... said ($verb)" "$OUTPUT" "in its first 64 MiB"
@@ -213,6 +219,9 @@ is "a JFR file" "$(looks "$box/jfr")" "a recording of Flight Recorder (JFR)"
 printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n"main" #1\n' >"$box/threads"
 is "a thread dump" "$(looks "$box/threads")" "a thread dump"
 printf 'it does not work\n' >"$box/prose"
+exits "prose: an exit code of its own" 3 "$NMTWATCH" analyze "$box/prose"
+contains "prose: a headline of its own" "$OUTPUT" "UNKNOWN: nothing here"
+contains "... in Markdown" "$("$NMTWATCH" analyze --markdown "$box/prose" 2>&1)" "# UNKNOWN: nothing here"
 contains "prose: what it looks like" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "it looks like a text without a line"
 contains "prose: how to get one that helps" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "jcmd PID VM.native_memory summary >FILE"
 : >"$box/empty"
@@ -251,6 +260,10 @@ rm -f "$large"
 # --- how it is told --------------------------------------------------------------------------------------------
 exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
 contains "as text: what was read" "$OUTPUT" class.log
+title=$(sed -n '1s/^CRITICAL: //p' <<<"$OUTPUT")
+is "the title stands once" "$(grep -cF -- "${title:0:60}" <<<"$OUTPUT")" 1
+is "nothing of profilers, of which the text does not speak" \
+    "$("$NMTWATCH" analyze "$box/stopped.log" 2>/dev/null | grep -ciE 'profiler|jmethodID')" 0
 exits "as Markdown" 2 "$NMTWATCH" analyze --markdown "$box/class.log"
 contains "as Markdown: a heading" "$OUTPUT" "# CRITICAL"
 is "two JVMs: each finding says whose it is" \
