@@ -48,14 +48,10 @@ enum oom_line oom_line_kind(struct span line)
     return i < 0 ? OOM_LINE_NONE : marks[i].kind;
 }
 
-bool oom_line_is_gc(struct span line)
+bool oom_lines_any(const struct oom_lines *lines)
 {
-    if (span_find(line, SPAN_LITERAL("[Full GC")) >= 0)
-        return span_find(line, SPAN_LITERAL("->")) > 0;
-    struct span rest = span_behind(line, SPAN_LITERAL("Metaspace: "));
-    int64_t bytes;
-    return java_size_take(&rest, &bytes) &&
-           (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
+    return lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
+           lines->gc.collections > 0 || lines->gc.stalls > 0;
 }
 
 /* rest: behind "Metaspace: ". "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)":
@@ -75,55 +71,6 @@ static void take_metaspace(struct oom_lines *lines, struct span rest)
     if (lines->metaspace_lines++ == 0)
         lines->metaspace_first_bytes = before;
     lines->metaspace_last_bytes = after;
-}
-
-/* "4090M->4089M(4096M)" */
-static bool take_heap(struct span *text, int64_t *after, int64_t *size)
-{
-    int64_t before;
-    return whole_size_take(text, &before) && span_take(text, SPAN_LITERAL("->")) &&
-           whole_size_take(text, after) && span_take(text, SPAN_LITERAL("(")) &&
-           whole_size_take(text, size);
-}
-
-/* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms"; up to JDK 8 "[Full GC
- * (Ergonomics) [PSYoungGen: 3K->2K(9K)] [ParOldGen: ...] 12K->11K(20K), [Metaspace: ...": the heap
- * is the largest of them. */
-static void take_full_gc(struct oom_lines *lines, struct span line)
-{
-    static const struct span metaspaces[] = {SPAN_INIT("[Metaspace"), SPAN_INIT("[PSPerm"),
-                                             SPAN_INIT("[CMS Perm"), SPAN_INIT("[Perm")};
-    struct span rest = span_behind(line, SPAN_LITERAL("Pause Full ("));
-    int64_t after = 0, size = 0;
-    if (rest.ptr != NULL) {
-        rest = span_behind(rest, SPAN_LITERAL(") "));
-        if (!take_heap(&rest, &after, &size))
-            return;
-    } else {
-        rest = span_behind(line, SPAN_LITERAL("[Full GC"));
-        bool named = false; /* Metaspace, or the permanent generation */
-        while (rest.len > 0) {
-            struct span one = rest;
-            int64_t one_after, one_size;
-            if (rest.ptr[0] == '[' || rest.ptr[0] == ']')
-                named = span_row(rest, span_starts_with, SPAN_TABLE(metaspaces)) >= 0;
-            bool taken = take_heap(&one, &one_after, &one_size);
-            if (taken && !named && one_size > size) {
-                after = one_after;
-                size = one_size;
-            }
-            size_t digits = 1;
-            while (!taken && digits < rest.len && is_digit(rest.ptr[0]) &&
-                   is_digit(rest.ptr[digits]))
-                digits++;
-            rest = taken ? one : span_skip(rest, digits);
-        }
-    }
-    if (size <= 0 || after < size / 20 * 19)
-        return;
-    lines->full_gc_lines++;
-    lines->heap_after_bytes = after;
-    lines->heap_size_bytes = size;
 }
 
 static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line kind)
@@ -163,7 +110,8 @@ static void take_thread_limit(struct oom_lines *lines, struct span line)
 static const char anchors[][ANCHOR_BYTES + 1] = {
     "pace", /* Metaspace, Java heap space, swap space */
     "read", /* native thread, pthread_create */
-    "Full", /* Pause Full, [Full GC */
+    "tall", /* Allocation Stall */
+    "aust", /* to-space exhausted */
     "emor", /* OutOfMemoryError, commit_memory, Native memory allocation */
     "roce", /* max user processes, Max processes */
 };
@@ -204,7 +152,8 @@ static void take_line(struct oom_lines *lines, struct span line)
 {
     enum oom_line kind = oom_line_kind(line);
     take_metaspace(lines, span_behind(line, SPAN_LITERAL("Metaspace: ")));
-    take_full_gc(lines, line);
+    if (!span_contains(line, SPAN_LITERAL("->"))) /* those are read for themselves */
+        gc_log_line(&lines->gc, line);
     take_thread_limit(lines, line);
     if (kind == OOM_LINE_NONE ||
         (kind == OOM_LINE_COMMIT && lines->last == OOM_LINE_PAGE_FILE)) /* its second line */
@@ -241,15 +190,33 @@ void oom_lines_begin(struct oom_lines *lines)
         .metaspace_last_bytes = -1,
         .metaspace_committed_bytes = -1,
         .metaspace_reserved_bytes = -1,
-        .heap_after_bytes = -1,
-        .heap_size_bytes = -1,
     };
+    gc_log_begin(&lines->gc);
+}
+
+/* Collections have an arrow from a figure to a figure; other lines with one are rare. */
+static void feed_collections(struct gc_log *log, struct span text)
+{
+    const char *end = text.ptr + text.len, *at = text.ptr;
+    while (at < end && (at = memchr(at, '>', (size_t)(end - at))) != NULL) {
+        bool arrow = at > text.ptr + 1 && at[-1] == '-' && at + 1 < end && is_digit(at[1]);
+        if (!arrow) {
+            at++;
+            continue;
+        }
+        const char *before = memrchr(text.ptr, '\n', (size_t)(at - text.ptr));
+        const char *behind = memchr(at, '\n', (size_t)(end - at));
+        const char *from = before == NULL ? text.ptr : before + 1;
+        at = behind == NULL ? end : behind;
+        gc_log_line(log, span_of(from, (size_t)(at - from)));
+    }
 }
 
 void oom_lines_feed(struct oom_lines *lines, struct span text)
 {
     unsigned char shift[256];
     make_shifts(shift);
+    feed_collections(&lines->gc, text);
     for (size_t at = 0; (at = next_anchor(text, at, shift)) < text.len;) {
         if (at >= 6 && memcmp(text.ptr + at - 6, ",metas", 6) == 0) { /* "[gc,metaspace]" */
             at += ANCHOR_BYTES;

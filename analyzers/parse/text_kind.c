@@ -74,7 +74,7 @@ enum text_kind ticket_text_heading(struct span line, enum text_kind in)
         return TEXT_MAT_TABLE;
     if (in == TEXT_MAT_TABLE) /* names of classes may be those of errors */
         return TEXT_UNRECOGNISED;
-    if (oom_line_kind(line) != OOM_LINE_NONE || oom_line_is_gc(line))
+    if (oom_line_kind(line) != OOM_LINE_NONE || gc_log_is_line(line))
         return TEXT_CONSOLE;
     return TEXT_UNRECOGNISED;
 }
@@ -273,6 +273,8 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
     bool may_log = in == TEXT_UNRECOGNISED || in == TEXT_UPTIME || in == TEXT_VERSION ||
                    in == TEXT_REFUSAL || in == TEXT_NMT_SUMMARY || in == TEXT_HELP;
     if (may_log && is_class_log(raw))
+        return TEXT_CLASS_LOG;
+    if (in == TEXT_CONSOLE && class_log_parse(raw).kind == CLASS_LOG_LOAD)
         return TEXT_CLASS_LOG;
     enum jcmd_reply_kind kind = jcmd_reply_classify(line).kind;
     return kind == JCMD_OK || kind == JCMD_EMPTY ? TEXT_UNRECOGNISED : TEXT_REFUSAL;

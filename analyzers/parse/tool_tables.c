@@ -443,7 +443,7 @@ void jstat_read(struct jstat *jstat, struct span text)
     static const char *const capacity[] = {"S0C", "S1C", "EC", "OC"};
     struct span_words heads = {.count = 0}, row;
     struct span line;
-    *jstat = (struct jstat){0, -1, -1, -1, -1, -1, -1};
+    *jstat = (struct jstat){0, -1, -1, -1, -1, -1, -1, {.each = 1}};
     while (span_take_line(&text, &line)) {
         if (jstat_is_heading(line)) {
             span_split(line, &heads);
@@ -453,7 +453,9 @@ void jstat_read(struct jstat *jstat, struct span text)
         if (heads.count == 0 || row.count != heads.count || value_of(&heads, &row, "YGC") < 0)
             continue;
         jstat->rows++;
-        jstat->full_gcs = value_of(&heads, &row, "FGC");
+        int64_t full = value_of(&heads, &row, "FGC");
+        bool collected = full > jstat->full_gcs && jstat->full_gcs >= 0;
+        jstat->full_gcs = full;
         jstat->young_gcs = value_of(&heads, &row, "YGC");
         jstat->old_percent = value_of(&heads, &row, "O");
         jstat->heap_used_bytes = sum_of(&heads, &row, used);
@@ -461,6 +463,8 @@ void jstat_read(struct jstat *jstat, struct span text)
         int64_t old_used = value_of(&heads, &row, "OU"), old = value_of(&heads, &row, "OC");
         if (old > 0 && old_used >= 0)
             jstat->old_percent = old_used * 100 / old;
+        if (collected && jstat->old_percent >= 0)
+            gc_series_add(&jstat->old, -1, jstat->old_percent);
         int64_t metaspace = value_of(&heads, &row, "MU");
         jstat->metaspace_used_bytes = metaspace < 0 ? -1 : metaspace * KB;
     }

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "analyzers/parse/gc_log.h"
 #include "analyzers/parse/jcmd_reply.h"
 
 enum process_source {
@@ -90,6 +90,7 @@ struct jstat {
     int64_t metaspace_used_bytes;
     int64_t full_gcs; /* since the start, in the last row */
     int64_t young_gcs;
+    struct gc_series old; /* its percent, of rows in which a full collection was new; without times */
 };
 
 bool jstat_is_heading(struct span line);

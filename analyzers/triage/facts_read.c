@@ -236,8 +236,7 @@ bool facts_reader_feed_log(struct facts_reader *reader, const char *file,
         .pid = -1,
         .line = 1,
     };
-    *any = log != NULL || lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
-           lines->full_gc_lines > 0;
+    *any = log != NULL || oom_lines_any(lines);
     struct facts_jvm *jvm = *any ? jvm_of(reader, -1) : NULL;
     if (jvm == NULL)
         return !*any;

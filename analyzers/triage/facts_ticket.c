@@ -50,11 +50,8 @@ static void merge_lines(struct jvm_facts *facts, const struct oom_lines *lines)
         all->metaspace_committed_bytes = before.metaspace_committed_bytes;
         all->metaspace_reserved_bytes = before.metaspace_reserved_bytes;
     }
-    all->full_gc_lines = saturated_add(before.full_gc_lines, lines->full_gc_lines);
-    if (lines->full_gc_lines == 0) {
-        all->heap_after_bytes = before.heap_after_bytes;
-        all->heap_size_bytes = before.heap_size_bytes;
-    }
+    all->gc = before.gc;
+    gc_log_merge(&all->gc, &lines->gc);
 }
 
 /* "0x00000000c1918f98  1  1968  0x00000000c02b6f78  dead  sun/reflect/DelegatingClassLoader@0x...":
@@ -92,7 +89,7 @@ void facts_read_liveness(struct facts_jvm *jvm, struct span text)
 void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
                       struct facts_input *input)
 {
-    if (lines->last == OOM_LINE_NONE && lines->metaspace_lines == 0 && lines->full_gc_lines == 0)
+    if (!oom_lines_any(lines))
         return;
     input->used = true;
     merge_lines(&jvm->facts, lines);
@@ -100,14 +97,10 @@ void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
 
 void facts_read_lines(struct facts_jvm *jvm, struct span text)
 {
-    static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
-                                        SPAN_INIT("os::commit_memory("),
-                                        SPAN_INIT("native thread")};
     struct oom_lines lines;
-    if (span_row(text, span_contains, SPAN_TABLE(marks)) < 0)
-        return;
     oom_lines_read(&lines, text);
-    merge_lines(&jvm->facts, &lines);
+    if (oom_lines_any(&lines))
+        merge_lines(&jvm->facts, &lines);
 }
 
 void facts_read_error_file(struct facts_jvm *jvm, const struct hs_err *file, struct span text)
@@ -228,6 +221,9 @@ void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
         struct oom_lines lines;
         oom_lines_read(&lines, part->text);
         facts_take_lines(jvm, &lines, input);
+        if (!input->used)
+            snprintf(input->note, sizeof input->note,
+                     "lines of a log of collections, none of them with the heap before and after");
         break;
     }
     }

@@ -23,7 +23,7 @@ struct named_figure {
     const char *key;
 };
 
-static void advise(struct finding *finding, enum oom_cause cause)
+void triage_advise(struct finding *finding, enum oom_cause cause)
 {
     const struct oom_cause_row *row = oom_cause_row(cause);
     finding_advice(finding, "%s It decides: %s", row->fix, row->command);
@@ -164,7 +164,7 @@ static void native_oom(const struct jvm_facts *facts, struct triage *out)
     char sentence[400];
     crash_sentence(crash, cause, sentence, sizeof sentence);
     finding_title(finding, "%s", sentence);
-    advise(finding, cause);
+    triage_advise(finding, cause);
     add_figures(crash, finding, figures, sizeof figures / sizeof figures[0]);
     finding_add_text(finding, "words", crash->how);
     if (cause == OOM_CAUSE_THREADS)
@@ -245,7 +245,7 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                       lines->request_bytes);
     else
         finding_title(finding, "%s", oom_cause_row(cause)->what);
-    advise(finding, cause);
+    triage_advise(finding, cause);
     finding_add_text(finding, "words", words);
     finding_add_known(finding, "error_lines", count > 0 ? count : -1);
     if (facts->have_lines) {
@@ -329,7 +329,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;
     if (!compiler)
-        advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
+        triage_advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
                         : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
                         : contained                             ? OOM_CAUSE_CONTAINER
                         : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
@@ -359,7 +359,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     if (compiler) {
         text_add(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory",
                  kill->invoker);
-        advise(finding, OOM_CAUSE_COMPILER);
+        triage_advise(finding, OOM_CAUSE_COMPILER);
     }
     finding_title(finding, "%s", title);
     finding_add_text(finding, "asked_by", kill->invoker);
@@ -447,7 +447,7 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
                       " %% full after %" PRId64 " full collections",
                       jstat->old_percent, jstat->full_gcs);
         finding->severity = SEVERITY_WARNING;
-        advise(finding, OOM_CAUSE_HEAP);
+        triage_advise(finding, OOM_CAUSE_HEAP);
     }
     if (!facts->have_lines)
         return;
@@ -462,16 +462,6 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
         finding_add_int(finding, "growth_bytes", grown);
         finding_add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
         finding_add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
-    }
-    if (lines->full_gc_lines >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
-        struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
-        finding_title(finding,
-                      "the Java heap is full: %" PRId64
-                      " full collections left it as it was, %s of %s at last",
-                      lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
-                      size_text(lines->heap_size_bytes).text);
-        finding->severity = SEVERITY_WARNING;
-        advise(finding, OOM_CAUSE_HEAP);
     }
 }
 
@@ -516,5 +506,6 @@ void triage_ticket(const struct jvm_facts *facts, struct triage *out)
     resident_against_nmt(facts, out);
     arenas(facts, out);
     retained(facts, out);
+    triage_gc(facts, out);
     logs(facts, out);
 }

@@ -206,8 +206,7 @@ static bool is_no_text(struct span front)
     bool packed = false;
     for (size_t i = 0; i < sizeof PACKERS / sizeof *PACKERS; i++)
         packed = packed || span_starts_with(front, PACKERS[i].magic);
-    return !packed && !clean_text_is_utf16(front) &&
-           memchr(front.ptr, '\0', front.len) != NULL;
+    return !packed && !clean_text_is_utf16(front) && memchr(front.ptr, '\0', front.len) != NULL;
 }
 
 /* To the first byte that was ever written: a log that its rotation cut to nothing goes on where it was, behind a
@@ -237,8 +236,8 @@ static bool log_begin(struct saved_log *log, struct span front)
     if (!text_parts_next(&parts, &part))
         part.kind = TEXT_UNRECOGNISED;
     clean_text_free(&clean);
-    log->is_log = part.kind == TEXT_CLASS_LOG || part.kind == TEXT_CONSOLE ||
-                  part.kind == TEXT_UNRECOGNISED;
+    log->is_log =
+        part.kind == TEXT_CLASS_LOG || part.kind == TEXT_CONSOLE || part.kind == TEXT_UNRECOGNISED;
     if (part.kind == TEXT_CLASS_LOG)
         log->classes = classlog_create(&options);
     oom_lines_begin(&log->lines);

@@ -257,6 +257,33 @@ is "each of its full collections counts" \
     "$(analyze '.findings[0].title | capture("(?<n>[0-9]+) full").n | tonumber' "$large")" "$(grep -c 'Pause Full' "$large")"
 rm -f "$large"
 
+# --- logs of collections as a series --------------------------------------------------------------------------
+gc_log() { # LIVE SET AT THE END, MB
+    for i in $(seq 60); do
+        echo "[$((i * 240)).500s][info][gc] GC($((2 * i))) Pause Young (Normal) (G1 Evacuation Pause) 3800M->3500M(4096M) 40.100ms"
+        echo "[$((i * 240 + 9)).500s][info][gc] GC($((2 * i + 1))) Pause Full (G1 Compaction Pause) 3700M->$((1200 + ($1 - 1200) * i / 60))M(4096M) 800.100ms"
+    done
+}
+gc_log 3600 >"$box/gc.log"
+is "a live set that grows from 1.2 to 3.6 GB in 4 h" \
+    "$(analyze '.findings[0] | [.id, .severity, .evidence.state]' "$box/gc.log")" '["heap-growth","WARNING","LINEAR"]'
+contains "... told with its figures" "$(analyze '.findings[0].title' "$box/gc.log")" "3.5 GB in 3 h 56 min, of a heap of 4 GB"
+gc_log 1210 >"$box/gc.log"
+is "one that does not" "$(analyze '[.findings[] | [.id, .severity]]' "$box/gc.log")" '[["observation","INFO"]]'
+{
+    gc_log 1210
+    for i in $(seq 12); do echo "[$((20000 + i)).100s][info][gc] Allocation Stall (worker-$i) 91.100ms"; done
+} >"$box/gc.log"
+is "threads that wait for memory" "$(analyze '.findings[0] | [.id, .evidence.allocation_stalls]' "$box/gc.log")" \
+    '["java-out-of-memory",12]'
+{
+    echo ' S0C    S1C    S0U    S1U      EC       EU        OC         OU       MC     MU    CCSC   CCSU   YGC     YGCT    FGC    FGCT     GCT'
+    for i in 1 2 3 4 5 6 7; do
+        echo "512.0  512.0   0.0    0.0  4096.0   100.0   10240.0   $((i * 1200)).0   5000.0 4000.0 600.0 500.0      $i    0.010   $i      0.100    0.110"
+    done
+} >"$box/jstat"
+contains "jstat: rows are a series" "$(analyze '.findings[0].title' "$box/jstat")" "23 % full at first and 82 % at last"
+
 # --- how it is told --------------------------------------------------------------------------------------------
 exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
 contains "as text: what was read" "$OUTPUT" class.log
