@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #define GC_POINTS 128
 
