@@ -27,6 +27,11 @@ static const struct {
     {SPAN_INIT("unable to create new native thread"), OOM_LINE_THREAD},
     {SPAN_INIT("unable to create native thread"), OOM_LINE_THREAD},
     {SPAN_INIT("Could not reserve enough space for"), OOM_LINE_RESERVE},
+    {SPAN_INIT("of direct memory (used: "), OOM_LINE_DIRECT},
+    {SPAN_INIT("running out of JVM heap space"), OOM_LINE_HEAP}, /* Gradle's daemon */
+    {SPAN_INIT("JVM heap space is exhausted"), OOM_LINE_HEAP},
+    {SPAN_INIT("running out of JVM Metaspace"), OOM_LINE_METASPACE},
+    {SPAN_INIT("JVM Metaspace is exhausted"), OOM_LINE_METASPACE},
 };
 
 enum oom_line oom_line_kind(struct span line)
@@ -41,9 +46,20 @@ enum oom_line oom_line_kind(struct span line)
         span_find(line, SPAN_LITERAL(" failed to ")) > 0)
         return OOM_LINE_COMMIT; /* an error file's head, run together into one line */
     /* Cheap for lines of logs, which are many. */
-    if (span_find(line, SPAN_LITERAL("MemoryError: ")) < 0 &&
-        span_find(line, SPAN_LITERAL("thread")) < 0 && span_find(line, SPAN_LITERAL(" space")) < 0)
+    static const struct span front[] = {SPAN_INIT("MemoryError"), SPAN_INIT("thread"),
+                                        SPAN_INIT(" space"), SPAN_INIT("direct memory ("),
+                                        SPAN_INIT("JVM Metaspace")};
+    if (span_row(line, span_contains, SPAN_TABLE(front)) < 0)
         return OOM_LINE_NONE;
+    /* -Xlog:exceptions: "Exception <a 'java/lang/OutOfMemoryError'{0x...}: Java heap space>". */
+    static const struct span thrown = SPAN_INIT("OutOfMemoryError'"),
+                             error = SPAN_INIT("OutOfMemoryError: ");
+    struct span reason = span_behind(span_behind(line, thrown), SPAN_LITERAL(": "));
+    for (size_t k = 0; reason.len > 0 && k < sizeof marks / sizeof marks[0]; k++) {
+        struct span mark = marks[k].mark;
+        if (span_take(&mark, error) && span_starts_with(reason, mark))
+            return marks[k].kind;
+    }
     int i = span_row(line, span_contains, SPAN_TABLE(marks));
     return i < 0 ? OOM_LINE_NONE : marks[i].kind;
 }
@@ -88,7 +104,7 @@ static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line 
     whole_size_behind(line, SPAN_LITERAL("(allocated: "), &lines->direct_used_bytes);
     whole_size_behind(line, SPAN_LITERAL("max: "), &lines->direct_limit_bytes);
     whole_size_behind(line, SPAN_LITERAL("limit: "), &lines->direct_limit_bytes);
-    lines->netty = lines->netty || span_find(line, SPAN_LITERAL("OutOfDirectMemoryError")) >= 0;
+    lines->netty = lines->netty || span_contains(line, SPAN_LITERAL("byte(s) of direct memory"));
 }
 
 /* "max user processes  (-u) 1024" of ulimit -a, "Max processes  1024  4096  processes" */

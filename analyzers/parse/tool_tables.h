@@ -24,7 +24,8 @@ enum process_source {
     PROCESS_PS,
     PROCESS_DOCKER,
     PROCESS_KUBECTL,
-    PROCESS_STATUS
+    PROCESS_STATUS,
+    PROCESS_CGROUP
 };
 
 struct process_row {
@@ -68,6 +69,10 @@ struct pmap {
     int64_t arenas;                            /* of malloc */
     int64_t arena_bytes;                       /* resident when that was printed, or their size */
     int64_t anonymous_bytes;                   /* the same of all that have no file */
+    int64_t brk_bytes;                         /* malloc's main arena, "[heap]" */
+    int64_t java_heap_bytes;                   /* the largest at an address of a compressed heap */
+    uint64_t java_heap_at;
+    int64_t stacks, stack_bytes; /* blocks of a megabyte with a guard of a few pages */
 };
 
 bool pmap_is_row(struct span line);
@@ -95,6 +100,9 @@ struct jstat {
 
 bool jstat_is_heading(struct span line);
 void jstat_read(struct jstat *jstat, struct span text);
+
+/* A row of jeprof --text and pprof --text: the function, and what it holds itself. */
+bool malloc_profile_row(struct span line, struct span *name, int64_t *bytes);
 
 /*
  * mat_table: rows of a table of Eclipse MAT that was pasted as text: its histogram, its list of class

@@ -212,6 +212,10 @@ static bool feed_clean(struct facts_reader *reader, const char *file,
         if (reader->on_input != NULL)
             reader->on_input(reader->context, &input);
     }
+    int64_t heap; /* named beside the texts, in words */
+    if (current != NULL && current->facts.max_heap_bytes <= 0 &&
+        java_flag_size(clean->text, SPAN_LITERAL("-Xmx"), &heap))
+        current->facts.max_heap_bytes = heap;
     *ignored_lines = parts.unclaimed_lines;
     return any;
 }

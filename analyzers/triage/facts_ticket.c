@@ -160,6 +160,31 @@ static bool read_mat(struct facts_jvm *jvm, struct span text)
     return objects.classes > 0 || loaders > 0;
 }
 
+static void take_tools(struct jvm_facts *facts, struct span text, struct facts_input *input)
+{
+    struct tool_lines lines, before = facts->tools;
+    tool_lines_read(&lines, text);
+    facts->tools = lines;
+    for (int i = 0; i < TOOL_LINE_COUNT; i++) {
+        input->used = input->used || lines.lines[i] > 0;
+        facts->tools.lines[i] = saturated_add(lines.lines[i], before.lines[i]);
+        if (lines.lines[i] == 0) {
+            facts->tools.used_bytes[i] = before.used_bytes[i];
+            facts->tools.limit_bytes[i] = before.limit_bytes[i];
+        }
+    }
+    if (lines.direct_bytes < 0)
+        facts->tools.direct_bytes = before.direct_bytes;
+    input->used = input->used || lines.direct_bytes >= 0 || lines.cgroup_bytes >= 0;
+    int64_t limit = lines.cgroup_limit_bytes;
+    if (lines.cgroup_bytes >= 0 && facts->row.source == PROCESS_NONE) {
+        facts->row.source = PROCESS_CGROUP;
+        facts->row.rss_bytes = lines.cgroup_bytes;
+    }
+    if (limit > 0 && limit < INT64_C(1) << 50)
+        facts->container_limit_bytes = limit;
+}
+
 void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
                        struct facts_input *input)
 {
@@ -204,6 +229,29 @@ void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
         }
         break;
     }
+    case TEXT_THREAD_DUMP: {
+        struct thread_dump dump;
+        thread_dump_read(&dump, part->text);
+        input->used = dump.threads > 0;
+        if (facts->thread_dump.threads > 0 && facts->thread_dump_before.threads == 0)
+            facts->thread_dump_before = facts->thread_dump;
+        if (input->used)
+            facts->thread_dump = dump;
+        break;
+    }
+    case TEXT_MALLOC_PROFILE: {
+        struct span text = part->text, line, function;
+        int64_t bytes;
+        memset(&facts->native_sites, 0, sizeof facts->native_sites);
+        while (span_take_line(&text, &line))
+            if (malloc_profile_row(line, &function, &bytes))
+                heap_objects_add(&facts->native_sites, function, -1, bytes);
+        input->used = facts->native_sites.classes > 0;
+        break;
+    }
+    case TEXT_TOOL_LINES:
+        take_tools(facts, part->text, input);
+        break;
     case TEXT_MAT_TABLE:
         input->used = read_mat(jvm, part->text);
         if (!input->used)

@@ -159,6 +159,8 @@ static void native_oom(const struct jvm_facts *facts, struct triage *out)
         known.figure[HS_ERR_MEM_TOTAL] = facts->row.host_bytes;
         known.figure[HS_ERR_MEM_AVAILABLE] = facts->row.host_free_bytes;
     }
+    if (known.figure[HS_ERR_XMX] < 0 && facts->max_heap_bytes > 0)
+        known.figure[HS_ERR_XMX] = facts->max_heap_bytes;
     const struct crash *crash = &known;
     enum oom_cause cause = crash_cause(crash);
     char sentence[400];
@@ -225,9 +227,11 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                      struct triage *out)
 {
     const struct oom_lines *lines = &facts->lines;
-    bool native = cause == OOM_CAUSE_THREADS || cause == OOM_CAUSE_UNKNOWN ||
-                  cause == OOM_CAUSE_PAGE_FILE || cause == OOM_CAUSE_MAP_COUNT ||
-                  cause == OOM_CAUSE_HEAP_TOO_LARGE;
+    if (cause == OOM_CAUSE_UNKNOWN && facts->have_lines && crash_is_at_start(lines->request_bytes))
+        cause = OOM_CAUSE_START;
+    bool native = cause == OOM_CAUSE_START || cause == OOM_CAUSE_THREADS ||
+                  cause == OOM_CAUSE_UNKNOWN || cause == OOM_CAUSE_PAGE_FILE ||
+                  cause == OOM_CAUSE_MAP_COUNT || cause == OOM_CAUSE_HEAP_TOO_LARGE;
     struct finding *finding = triage_add(out, native ? FINDING_NATIVE_OOM : FINDING_JAVA_OOM);
     int64_t count = facts->have_lines ? lines->lines[lines->last] : 0;
     if (cause == OOM_CAUSE_THREADS)
@@ -330,10 +334,10 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;
     if (!compiler)
         triage_advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
-                        : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
-                        : contained                             ? OOM_CAUSE_CONTAINER
-                        : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
-                                                                : OOM_CAUSE_KILLED);
+                               : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
+                               : contained                             ? OOM_CAUSE_CONTAINER
+                               : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
+                                                                       : OOM_CAUSE_KILLED);
     finding_add_text(finding, "process", kill->name);
     finding_add_known(finding, "killed_pid", kill->pid);
     finding_add_known(finding, "held_bytes", held);
@@ -405,9 +409,13 @@ static void arenas(const struct jvm_facts *facts, struct triage *out)
     if (map->arenas < ARENAS_MIN || map->arena_bytes < ARENAS_BYTES_MIN || map->is_other)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
-    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s",
+    char brk[64] = "";
+    if (map->brk_bytes >= ARENAS_BYTES_MIN)
+        snprintf(brk, sizeof brk, "; the main arena ([heap]) holds %s more",
+                 size_text(map->brk_bytes).text);
+    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s%s",
                   map->arenas, size_text(map->arena_bytes).text,
-                  map->has_rss ? " resident" : " of addresses");
+                  map->has_rss ? " resident" : " of addresses", brk);
     if (!map->has_rss) /* addresses cost nothing */
         finding->severity = SEVERITY_INFO;
     finding_add_int(finding, "arena_mappings", map->arenas);
@@ -507,5 +515,6 @@ void triage_ticket(const struct jvm_facts *facts, struct triage *out)
     arenas(facts, out);
     retained(facts, out);
     triage_gc(facts, out);
+    triage_tools(facts, out);
     logs(facts, out);
 }
