@@ -237,6 +237,8 @@ void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
             facts->thread_dump_before = facts->thread_dump;
         if (input->used)
             facts->thread_dump = dump;
+        else
+            snprintf(input->note, sizeof input->note, "no thread is in it");
         break;
     }
     case TEXT_MALLOC_PROFILE: {

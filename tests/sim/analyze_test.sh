@@ -216,8 +216,6 @@ printf '\177ELF\2\1\1\0\0\0' >"$box/core"
 is "a core dump" "$(looks "$box/core")" "a program or a core dump"
 printf 'FLR\0\0\2' >"$box/jfr"
 is "a JFR file" "$(looks "$box/jfr")" "a recording of Flight Recorder (JFR)"
-printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n"main" #1\n' >"$box/threads"
-is "a thread dump" "$(looks "$box/threads")" "a thread dump"
 printf 'it does not work\n' >"$box/prose"
 exits "prose: an exit code of its own" 3 "$NMTWATCH" analyze "$box/prose"
 contains "prose: a headline of its own" "$OUTPUT" "UNKNOWN: nothing here"
@@ -283,6 +281,69 @@ is "threads that wait for memory" "$(analyze '.findings[0] | [.id, .evidence.all
     done
 } >"$box/jstat"
 contains "jstat: rows are a series" "$(analyze '.findings[0].title' "$box/jstat")" "23 % full at first and 82 % at last"
+
+# --- thread dumps ---------------------------------------------------------------------------------------------
+threads() { # THREADS OF http-nio, LARGEST NUMBER OF A POOL
+    printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n'
+    for i in $(seq "$1"); do
+        printf '"http-nio-8080-exec-%d" #%d daemon prio=5 os_prio=0 tid=0x1 nid=0x2 waiting on condition\n' "$i" "$i"
+        printf '   java.lang.Thread.State: WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n'
+        printf '\tat com.acme.Shop.wait(Shop.java:7)\n\n'
+    done
+    printf '"pool-%d-thread-1" #9 prio=5 os_prio=0 tid=0x1 nid=0x2 waiting on condition\n' "$2"
+}
+threads 20 3 >"$box/threads.1"
+threads 120 4 >"$box/threads.2"
+touch -d '2026-01-01 10:00' "$box/threads.1"
+touch -d '2026-01-01 11:00' "$box/threads.2"
+is "a dump of 21 threads" "$(analyze '.findings[0] | [.severity, .title]' "$box/threads.1")" \
+    '["INFO","a dump of 21 threads, most of them \"http-nio-#-exec-#\" (20)"]'
+is "two: the pattern that grew" "$(analyze '.findings[0] | [.id, .evidence.growth_threads]' "$box/threads.2" "$box/threads.1")" \
+    '["thread-growth",100]'
+contains "... and where its threads are" "$(analyze '.findings[0].evidence.threads_1' "$box/threads.1" "$box/threads.2")" \
+    "120 x http-nio-#-exec-#, in com.acme.Shop.wait"
+threads 20 8731 >"$box/threads.3"
+is "an executor for each request" "$(analyze '.findings[0] | [.id, .severity, .evidence.pools]' "$box/threads.3")" \
+    '["thread-growth","WARNING",8731]'
+
+# --- sentences of other programs, and several texts of one incident --------------------------------------------
+finding() { # TEXT: id and cause of the first finding
+    printf '%b' "$1" >"$box/sentence"
+    analyze '.findings[0] | [.id, .evidence.cause]' "$box/sentence"
+}
+is "YARN" "$(finding 'Container killed by YARN for exceeding memory limits. 5.5 GB of 5 GB physical memory used.')" \
+    '["oom-killed","yarn-limit"]'
+is "YARN, addresses" "$(finding 'Killing container: 1 GB of 5 GB physical memory used; 9.1 GB of 8.4 GB virtual memory used\n')" \
+    '["oom-killed","yarn-virtual-limit"]'
+is "Netty's reports" "$(finding "ERROR - LEAK: ByteBuf.release() was not called before it's garbage-collected.\n")" \
+    '["direct-memory-growth","netty-leak"]'
+is "a fork" "$(finding 'Cannot run program \"git\": java.io.IOException: error=12, Cannot allocate memory\n')" \
+    '["native-out-of-memory","fork-refused"]'
+is "the code cache" "$(finding 'OpenJDK 64-Bit Server VM warning: CodeCache is full. Compiler has been disabled.\n')" \
+    '["java-out-of-memory","code-cache"]'
+is "-Xlog:exceptions" "$(finding "[1s][info][exceptions] Exception <a 'java/lang/OutOfMemoryError'{0x1}: Java heap space>\n")" \
+    '["java-out-of-memory","java-heap"]'
+is "Gradle's daemon" "$(finding 'The Daemon will expire immediately since the JVM garbage collector is thrashing, after running out of JVM Metaspace.\n')" \
+    '["java-out-of-memory","metaspace-limit"]'
+is "files of a control group" "$(finding '$ cat memory.usage_in_bytes\n520000000\n$ cat memory.limit_in_bytes\n524288000\n')" \
+    '["container-near-limit",null]'
+is "a command line" "$(finding 'java -Xms2g -Xmx11264M -jar server.jar\n')" '["observation",null]'
+is "one of OpenJ9" "$(finding 'java -Xmx100m -Xscmx60M -jar server.jar\n')" '[null,null]'
+{
+    sed 's/^[0-9]*:$/7:/' $golden/jdk17/nmt_summary.txt
+} >"$box/case.nmt"
+committed=$(analyze '.jvms[0].nmt.committed_bytes' "$box/case.nmt")
+printf 'Name:\tjava\nPid:\t7\nVmRSS:\t%d kB\nThreads:\t30\n' $(((committed + 500000000) / 1024)) >"$box/case.status"
+{
+    printf ' num     #instances         #bytes  class name\n----------------------------------------------\n'
+    printf '   1:         90000       99000000  [B\n   2:          2500         140000  java.util.zip.Deflater\n'
+} >"$box/case.histo"
+is "memory outside of NMT, and a histogram: one case, whatever the order" \
+    "$(analyze '[.findings[] | select(.id == "memory-outside-nmt") | .evidence.cause]' "$box/case.histo" "$box/case.nmt" "$box/case.status")" \
+    '["deflaters"]'
+contains "... with its figures" \
+    "$(analyze '[.findings[] | select(.id == "memory-outside-nmt") | .title]' "$box/case.nmt" "$box/case.status" "$box/case.histo")" \
+    "2 500 objects of java.util.zip.Deflater"
 
 # --- how it is told --------------------------------------------------------------------------------------------
 exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
