@@ -106,7 +106,7 @@ seen "help" "Enter, two clicks"
 keys Escape
 keys c
 seen "columns are chosen" "[x] heap"
-keys Down Down Down Down Space Escape
+keys Down Down Down Down Down Down Space Escape
 wait_for 10 eval '! shows "HEAP USED"'
 lacks "a column goes" "$(screen)" "HEAP USED"
 lacks "the choice is kept" "$(cat "$XDG_STATE_HOME/nmtwatch/top.ini")" ",heap,"
