@@ -83,11 +83,11 @@ for name in "${FLEET_NAMES[@]}"; do
     pid=${FLEET_PID[$name]}
     wait_for 10 eval 'row $pid | grep -qE "[0-9]M +[0-9.]+[KM] +[0-9.]+[KM] +[0-9]+ "'
     check "$name: JDK, RSS, heap, NMT, Class + Metaspace, Internal, classes" grep -qE \
-        "workloads.Workload +${name%/*}[0-9.]* +[0-9]+M +([0-9.]+M|-)/[0-9]+M +[0-9]+M +[0-9.]+[KM] +[0-9.]+[KM] +[0-9]{3,5} " \
+        "workloads.Workload +[^ ]+ +${name%/*}[0-9.]* +[0-9]+M +([0-9.]+M|-)/[0-9]+M +[0-9]+M +[0-9.]+[KM] +[0-9.]+[KM] +[0-9]{3,5} " \
         <<<"$(row "$pid")"
 done
 is "every column has its head" "$(screen | sed -n 3p | tr -s ' ' | sed 's/^ //; s/ $//')" \
-    "PID MAIN JDK RSS HEAP USED NMT CL+META INTERNAL CLASSES LOAD/S UNLD/S VERDICT FINDING TREND"
+    "PID MAIN USER JDK RSS HEAP USED NMT CL+META INTERNAL CLASSES LOAD/S UNLD/S VERDICT FINDING TREND"
 line=$(row "$fake")
 contains "a hostile name is shown as text" "$line" '\x1b[31m\x9b2J\u202e名前'
 lacks "and does nothing" "$(screen -e | grep -F x9b2J)" $'\e[31m'
