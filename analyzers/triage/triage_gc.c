@@ -63,8 +63,8 @@ static bool is_full(const struct gc_log *gc, struct finding *finding)
 {
     if (gc->useless >= FULL_MIN)
         finding_title(finding,
-                      "the Java heap is full: %" PRId64
-                      " full collections left it as it was, %s of %s at last",
+                      "the Java heap was full: %" PRId64
+                      " full collections in a row left it as it was, %s of %s at last",
                       gc->useless, size_text(gc->useless_bytes).text,
                       size_text(gc->heap_bytes).text);
     else if (gc->stalls >= STALLS_MIN)
