@@ -66,7 +66,7 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -
 HEAP := object_ids heap heap_scan walk retained holders copies holder_paths holders_baseline
 PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
-CLEAN := clean_text prefixes json_texts wraps
+CLEAN := clean_text text_lines prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize family stem_table census heap_census loader_table
@@ -74,8 +74,8 @@ NATIVE := internal call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
-JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level
+TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_ticket triage_categories triage_answers 
+JUDGE := finding episode judge_classes judge_names judge_heap judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
@@ -105,7 +105,7 @@ JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_filter agent_call start_options one_shot alloc_run
 COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe explain serve doctor export flamegraph
-SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
+SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top
 WORKER := worker permitted

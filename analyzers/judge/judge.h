@@ -132,21 +132,3 @@ void judge_remember(const struct judge *judge, struct judge_memory *memory);
 void judge_memory_keep(struct judge_memory *memory, struct texts *texts);
 /* Right after judge_create. Memory that came from a file is cut to its limits. */
 void judge_resume(struct judge *judge, const struct judge_memory *memory);
-
-/*
- * name_owner: the note by which a watch informs its judge that a JVM asked for a name that is another
- * user's, or a container's. The judge makes a finding of it, live and from a recording. Pure.
- */
-struct name_owner {
-    const char *name;     /* that it asked for */
-    const char *owner;    /* "user bank", "user bank in a container" */
-    const char *newcomer; /* likewise */
-    const char *label;    /* that it got */
-};
-
-/* The note of a watch that was asked for a new baseline: warm-up is over, and growth of memory and of class
- * loaders is counted from there, live and from a recording. */
-#define BASELINE_ANEW_NOTE "new baseline, as asked"
-
-/* The text of an EVENT_NOTE. */
-void name_owner_note(char *out, size_t size, const struct name_owner *owner);

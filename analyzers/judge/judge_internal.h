@@ -1,7 +1,7 @@
 /*
- * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view, what outlives a
- * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families), judge_heap.c
- * (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
+ * judge_internal: the inside of a judge, shared by judge.c (events, view, what outlives a restart),
+ * episode.c (episodes), judge_classes.c (counters, churn, class loaders), judge_names.c (families),
+ * judge_heap.c (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
  */
 #pragma once
 
@@ -160,6 +160,7 @@ static inline int64_t judge_value(int64_t value)
     return value < 0 ? 0 : value > JUDGE_VALUE_MAX ? JUDGE_VALUE_MAX : value;
 }
 
+/* episode.c */
 /* The episode of (kind, subject), or NULL when there is none active. */
 struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject);
 /* True while any episode of the kind is active, whatever its subject. */

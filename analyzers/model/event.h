@@ -74,6 +74,8 @@ void sample_merge(struct sample *into, const struct sample *later);
 
 const char *sample_field_key(enum sample_field field);
 
+#define EVENT_BASELINE_TEXT "new baseline, as asked"
+
 #define EVENT_SIGSYS " (SIGSYS)" /* in the text of EVENT_GONE */
 
 #define EVENT_NAME_MAX   192 /* longest class or loader name kept, bytes with NUL */
@@ -250,6 +252,7 @@ enum event_kind {
     EVENT_METHODS,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the load log failed and why */
+    EVENT_BASELINE, /* growth of memory and of class loaders is counted from here on; warm-up is over */
     EVENT_GONE, /* the target ended or was replaced; the text says how, EVENT_SIGSYS that its filter killed it */
     EVENT_KIND_COUNT,
 };
@@ -265,6 +268,6 @@ struct event {
         struct callers_event callers;
         struct methods_event methods;
         struct cost_event cost;
-        char text[512]; /* NOTE, GONE */
+        char text[512]; /* NOTE, BASELINE, GONE */
     };
 };

@@ -34,7 +34,6 @@ static const enum finding_kind CAUSES_FIRST[] = {
     FINDING_MALLOC_ARENAS,
     FINDING_SYMBOL_GROWTH,
     FINDING_AGENT_SHEDDING,
-    FINDING_NAME_OWNER,
     FINDING_KILLED_BY_QUESTION,
     FINDING_MALLOC_RETAINED,
     FINDING_OWN_EFFECT,
@@ -46,23 +45,6 @@ static const enum finding_kind CAUSES_FIRST[] = {
 };
 _Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUNT,
                "every kind has its place");
-
-struct finding *triage_add(struct triage *out, enum finding_kind kind)
-{
-    int at = out->finding_count;
-    out->finding_count += at < TRIAGE_FINDINGS_MAX;
-    out->findings[at] = finding_begin(&out->texts, kind);
-    return &out->findings[at];
-}
-
-bool triage_has(const struct triage *out, enum finding_kind kind)
-{
-    for (int i = 0; i < out->finding_count; i++) {
-        if (out->findings[i].kind == kind)
-            return true;
-    }
-    return false;
-}
 
 static const char *category_of(const struct finding *finding)
 {

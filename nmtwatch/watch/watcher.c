@@ -43,6 +43,13 @@ void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
     watcher_note(watcher, "%s", text);
 }
 
+void watcher_begin_anew(struct watcher *watcher, int64_t now_ms)
+{
+    struct event event = {.kind = EVENT_BASELINE, .text = EVENT_BASELINE_TEXT};
+    watcher->now_ms = now_ms;
+    watcher_emit(watcher, &event);
+}
+
 static void end(struct watcher *watcher, const char *text)
 {
     if (watcher->ended)

@@ -347,6 +347,7 @@ void story_event(struct story *story, const struct event *event)
         add_cost(story, &event->cost);
         break;
     case EVENT_NOTE:
+    case EVENT_BASELINE:
     case EVENT_GONE:
         add_note(story, event);
         break;
