@@ -48,8 +48,8 @@ struct judge *judge_create(const struct target_identity *identity,
     }
     judge->identity = *identity;
     judge->identity.uptime_ms = judge_value(identity->uptime_ms);
-    for (int i = 0; i < THRESHOLD_COUNT;
-         i++) { /* a recording's header is data: keep to the limits */
+    /* A recording's header is data: keep to the limits. */
+    for (int i = 0; i < THRESHOLD_COUNT; i++) {
         const struct threshold_row *row = threshold_row((enum threshold)i);
         int64_t value = thresholds->value[i];
         judge->thresholds.value[i] = value < row->min   ? row->min

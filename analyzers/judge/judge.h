@@ -65,8 +65,8 @@ struct judge_view {
     int64_t class_metaspace_bytes;
     int64_t class_metaspace_growth_bytes;
     struct verdict class_metaspace_verdict; /* likewise */
-    int64_t
-        metaspace_left_s; /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
+    /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
+    int64_t metaspace_left_s;
     int active_alerts;
     enum severity worst_active;
     enum severity worst_ever; /* SEVERITY_INFO: no alert so far */

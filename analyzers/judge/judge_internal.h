@@ -117,8 +117,8 @@ struct judge {
     struct family_track *families; /* FAMILIES_MAX; NULL until there are names */
     struct family_track all_loads; /* of the load log, whatever was loaded */
     int caller_count;
-    struct caller_row
-        *callers;             /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    struct caller_row *callers;
     int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
     int loader_count;
     bool loaders_have_baseline;

@@ -238,8 +238,8 @@ void methods_keep(struct kept_methods *kept, const struct methods_event *event);
 struct cost_event {
     char command[64];
     int64_t predicted_us; /* of pause in the target */
-    int64_t
-        measured_us;   /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    int64_t measured_us;
     char skipped[128]; /* the reason, empty when it ran */
 };
 

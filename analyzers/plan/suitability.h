@@ -76,9 +76,9 @@ void suitability_take_level(struct suitability_facts *facts, const struct level 
 struct suitability_verdict {
     enum suitability suitability;
     char reason[300];
-    enum suitability
-        by_costs; /* of the number of classes alone, by what jmethodIDs are measured to cost */
-    char
-        costs_reason[200]; /* "": it is the same verdict, or the number of classes did not decide */
+    /* of the number of classes alone, by what jmethodIDs are measured to cost */
+    enum suitability by_costs;
+    /* "": it is the same verdict, or the number of classes did not decide */
+    char costs_reason[200];
 };
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict);

@@ -108,8 +108,8 @@ struct observed {
 };
 
 struct group {
-    struct observe_request
-        request; /* the first text is for standard output, the next for a file, the last for a store */
+    /* the first text is for standard output, the next for a file, the last for a store */
+    struct observe_request request;
     const char *files; /* their names' pattern; NULL: none */
     const struct push_options *store;
     int64_t at_once, end_ms;

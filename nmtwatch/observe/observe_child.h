@@ -38,11 +38,10 @@ struct observe_request {
 
 struct observe_result {
     int code; /* 0; else the exit code of `nmtwatch observe` */
-    char sentence
-        [OBSERVE_SENTENCE_MAX]; /* what was seen, in one line; else why nothing was. Raw: names
-                                          * of a stranger are in it */
-    int64_t count;              /* of the report */
-    int64_t elapsed_ms, cpu_us; /* cpu: of the child */
+    /* what was seen, in one line; else why nothing was. Raw: names of a stranger are in it */
+    char sentence[OBSERVE_SENTENCE_MAX];
+    int64_t count;                       /* of the report */
+    int64_t elapsed_ms, cpu_us;          /* cpu: of the child */
     uint64_t bytes[OBSERVE_FORMATS_MAX]; /* of each text */
 };
 

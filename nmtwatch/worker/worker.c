@@ -704,8 +704,8 @@ _Noreturn static void be_worker(int fd, const struct worker_rules *rules)
     static const int usual[] = {SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2, SIGWINCH};
     sigset_t no_signal;
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        signal(ignored[i],
-               SIG_IGN); /* those of a terminal are for the parent, whose end ends this */
+        /* those of a terminal are for the parent, whose end ends this */
+        signal(ignored[i], SIG_IGN);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         signal(usual[i], SIG_DFL);
     sigemptyset(&no_signal);

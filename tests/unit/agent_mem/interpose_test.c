@@ -203,8 +203,8 @@ static void also_with_call_sites(void **state)
 {
     (void)state;
     load(MEM_DETAIL);
-    assert_int_equal(observed.maps,
-                     3); /* and the table of sites, and this thread's tallies of them */
+    /* and the table of sites, and this thread's tallies of them */
+    assert_int_equal(observed.maps, 3);
     struct mem_site site;
     assert_int_equal(mem_sites(&site, 1), 0);
 }
