@@ -142,9 +142,19 @@ AGENT_CFLAGS := -include agent/old_glibc.h -DGLIBC_OLD='"GLIBC_$(word 1,$(GLIBC_
 AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libnmtagent.so -Wl,--version-script=agent/exports.map
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
+# Objects are made again when the compiler or its flags are others than those of the last time.
+FLAGS := $(strip $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS))
 
 .PHONY: all setup demo check test test-fresh jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
+
+ifneq ($(FLAGS),$(file <$(BUILD)/flags))
+$(BUILD)/flags: others
+endif
+$(BUILD)/flags:
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+.PHONY: others
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@echo "  LINK $@"
@@ -162,7 +172,7 @@ $(BUILD)/libreports.a: $(call obj,$(REPORTS))
 $(BUILD)/libnmtwatch.a: $(call obj,$(NMTWATCH))
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(BUILD)/obj/%.o: %.c VERSION
+$(BUILD)/obj/%.o: %.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -178,7 +188,7 @@ $(BUILD)/obj/reports/page/page_html.o $(BUILD)/obj/reports/profile/flamegraph.o:
 $(BUILD)/obj/reports/page/page_html.o: CPPFLAGS += -DPAGE_STYLE_HASHES="\"$(call hashes,$(PAGE_STYLES))\"" \
                                                    -DPAGE_SCRIPT_HASHES="\"$(call hashes,$(PAGE_SCRIPTS))\""
 
-$(BUILD)/obj-agent/%.o: %.c VERSION
+$(BUILD)/obj-agent/%.o: %.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent)"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
@@ -189,7 +199,7 @@ $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o) agent/expor
 	@echo "  LINK $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # With a leak, for scripts/test/soak-test.sh: the check has to find it.
-$(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
+$(BUILD)/leak/mem.o: agent/mem/mem.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent with a leak)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
@@ -197,7 +207,7 @@ $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGE
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # Walks with both engines at every sample, for tests/agent/compare_test.sh.
 COMPARE := hotspot/return_address hotspot/topmost hotspot/walk stack/engine stack/compare stack/engine_signal
-$(BUILD)/compare/%.o: agent/%.c VERSION
+$(BUILD)/compare/%.o: agent/%.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent that compares)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_COMPARE $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<

@@ -25,8 +25,8 @@ struct machine_facts {
     uint8_t pc, sp, fp;
     int8_t link; /* where the innermost call returns to; -1: that is on the stack */
     uint8_t argument[MACHINE_ARGUMENTS]; /* of a C function that has just been entered */
-    /* Of HotSpot's own code: the method that is being entered, the caller's sp and the return address then, and where an
-     * exception is being thrown. */
+    /* Of HotSpot's own code: the method that is being entered, the caller's sp and the return address then, and
+     * where an exception is being thrown. */
     uint8_t entered, sender_sp, entered_from, thrown_at;
 };
 extern const struct machine_facts this_machine;

@@ -8,8 +8,8 @@
  *
  * Forked without exec: of the caller's descriptors the child keeps none but its answer's. The
  * JVM's worker (privileged.h) forks it where there is one. The child ends by itself when the caller goes, with an
- * alarm half a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop. One that
- * does not come back by then is left behind, without a result.
+ * alarm half a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop. One
+ * that does not come back by then is left behind, without a result.
  * One thread. */
 #pragma once
 
