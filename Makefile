@@ -104,7 +104,7 @@ ALERT := notify receiver message queue http_post delivery push
 JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_filter agent_call start_options one_shot alloc_run
-COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe explain serve doctor export flamegraph
+COMMANDS := $(patsubst nmtwatch/commands/%.c,%,$(wildcard nmtwatch/commands/*.c))
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top

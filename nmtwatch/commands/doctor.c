@@ -617,7 +617,6 @@ static int run(int argc, char **argv)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "what works here, what is missing, and the command that fixes it",
     .usage = "Usage: nmtwatch doctor [PID] [--json]\n"
              "\n"
              "Checks this machine (/proc, containers, architecture, rights, memory of other\n"

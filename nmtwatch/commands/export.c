@@ -449,7 +449,6 @@ static int run(int argc, char **argv)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "a recording as JFR, OpenMetrics or CSV, for other programs",
     .usage = "Usage: nmtwatch export RECORDING -o FILE [--profile FILE.jfr]\n"
              "       nmtwatch export RECORDING --format jfr|openmetrics|csv\n"
              "\n"

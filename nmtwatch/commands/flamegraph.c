@@ -258,7 +258,6 @@ static int run(int argc, char **argv)
 
 const struct command command_flamegraph = {
     .name = "flamegraph",
-    .summary = "a profile as a flame graph, or what differs between two",
     .usage = "Usage: nmtwatch flamegraph PROFILE -o FILE.html\n"
              "       nmtwatch flamegraph BEFORE AFTER [-o FILE.html] [--absolute]\n"
              "\n"

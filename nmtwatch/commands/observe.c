@@ -492,7 +492,6 @@ static int run(int argc, char **argv)
 
 const struct command command_observe = {
     .name = "observe",
-    .summary = "a JVM seen from outside: CPU, classes, allocations, growth of RSS",
     .usage = "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods\n"
              "                        [--for TIME] [-o FILE] [--json]\n"
              "       nmtwatch observe PID alloc --activate [--every SIZE] ...\n"

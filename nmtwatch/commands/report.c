@@ -642,7 +642,6 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
     .name = "report",
-    .summary = "a page, charts and texts from a recording",
     .usage = "Usage: nmtwatch report FILE -o DIR [--format html,md,png,svg,json,jfr]\n"
              "\n"
              "Judges a recording again, with the thresholds it was made with, and writes\n"

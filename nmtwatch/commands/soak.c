@@ -330,7 +330,6 @@ static int run(int argc, char **argv)
 
 const struct command command_soak = {
     .name = "soak",
-    .summary = "run a command under watch: does its memory converge?",
     .usage = "Usage: nmtwatch soak [options] -- COMMAND [ARGUMENT]...\n"
              "       nmtwatch soak [options] PID\n"
              "       nmtwatch soak [options] --replay FILE\n"

@@ -94,7 +94,15 @@ banners() {
     }
 }
 
+# Pages whose tables render, in the words of CONTRIBUTING.md.
+pages() {
+    mapfile -t pages < <(ls README.md SECURITY.md CONTRIBUTING.md docs/*.md docs/*/*.md)
+    scripts/test/cut_tables.pl "${pages[@]}" &&
+        scripts/test/plain_words.pl CONTRIBUTING.md "${pages[@]}" docs/nmtwatch.1 docs/man/*.[13]
+}
+
 lint "include directions" grep includes
+lint "pages" perl pages
 lint "banners" grep banners
 lint "analyzers are pure" grep pure
 [ ${#c_files[@]} = 0 ] || lint "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
