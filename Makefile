@@ -90,7 +90,7 @@ STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
 PROFILE_VIEW := pprof call_tree thread_frames profile_difference flamegraph class_makers observe_report agent_report
-METRICS := exposition sample_metrics prometheus_rules
+METRICS := exposition sample_csv sample_metrics prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
@@ -111,6 +111,9 @@ TOP := screen rows detail job top
 WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
+REPORT_RUN := gnuplot report_files
+DOCTOR := doctor_checks
+EXPORT := export_events
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/frame_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
@@ -118,7 +121,7 @@ WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/frame_cache hotspot
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(REPORT_RUN:%=nmtwatch/report/%) $(DOCTOR:%=nmtwatch/doctor/%) $(EXPORT:%=nmtwatch/export/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -48,15 +48,6 @@ struct command {
 #define COMMAND(id, ...) extern const struct command command_##id;
 #include "nmtwatch/commands/commands.def"
 
-/* report: what `nmtwatch report` does, for verbs that end with a report. Setup context. */
-/* The recording as page, pictures, Markdown and JSON in the directory, which is made when it is not
- * there. False after one line on stderr. */
-bool report_make(const char *recording, const char *directory);
-/* A page as stem.html and stem.md in the directory. False after one line on stderr. */
-bool report_add_page(const char *directory, const char *stem, const struct page *page);
-/* Makes it with the folders above it; false with errno. */
-bool report_make_directory(const char *path);
-
 /* Stores the value; NULL when it is good, else what was expected instead ("a number above 0"). */
 typedef const char *option_take_fn(const char *value, void *into);
 

@@ -1,5 +1,6 @@
 /* nmtwatch soak: a command or a JVM under watch, and at the end one answer that CI can trust. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/report/report_files.h"
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"

@@ -123,10 +123,12 @@ is "commands within sentences: verbs and options exist" "$wrong" ""
 
 # --- verbs, links, scripts ------------------------------------------------------------------------
 
-is "the man page has every verb" "$(while read -r verb; do
-    grep -q "^\.It Cm $verb\$\|^\.Cm $verb\$\|^\.Nm\$" docs/nmtwatch.1 && grep -q "^\.Cm $verb\$" docs/nmtwatch.1 ||
-        echo "$verb"
-done <"$SCRATCH/verbs")" ""
+scripts/package/man-pages.sh "$NMTWATCH" "$SCRATCH/man"
+is "the man page has every verb" "$(grep -oE '^\.It Cm [a-z]+$' "$SCRATCH/man/nmtwatch.1" | sed 's/.* //' |
+    diff - "$SCRATCH/verbs")" ""
+is "and every finding" "$("$NMTWATCH" explain --json | jq -r '.findings[].id' | while read -r id; do
+    grep -qx "\.It *${id//-/\\\\-}" "$SCRATCH/man/nmtwatch.1" || echo "$id"
+done)" ""
 is "help has no line of more than 80 columns, and none that ends with a space" "$({
     "$NMTWATCH" help
     while read -r verb; do "$NMTWATCH" help "$verb" </dev/null; done <"$SCRATCH/verbs"
