@@ -25,7 +25,7 @@ chmod 755 "$SCRATCH" "$SCRATCH/fake_jvm"
 mkdir "$SCRATCH/own"
 chown "$service" "$SCRATCH/own"
 mine=privsep$$
-declare -A user_of=([boxed]=$two) # by name: it is in front of the label
+declare -A user_of=([boxed]=$one) # by name: it is in front of the label
 
 fake() { # USER NAME OPTION...: pid in $SPAWNED
     local user=$1 name=$2
