@@ -76,7 +76,7 @@ static void follow_own_time(struct judge *judge, const struct sample *sample)
     int64_t starved_ms, since_ms = judge->now_ms - judge->sampled_ms;
     bool measured = sample != NULL && sample_get(sample, SAMPLE_STARVED_MS, &starved_ms);
     if (!measured && (sample == NULL || !sample_has(sample, SAMPLE_CPU_MS))) {
-        /* Between the looks at its threads it goes on at the same pace. */
+        /* Between the looks at its threads it continues at the same pace. */
         int64_t own_ms = judge->sampled_own_ms + (int64_t)(judge->pace * (double)since_ms);
         judge->own_ms = MAX(judge->own_ms, own_ms);
         return;

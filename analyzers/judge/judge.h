@@ -95,7 +95,7 @@ void judge_destroy(struct judge *judge);
  * Kept are decisions: that warm-up is over, the baselines, the alerts that are up. Not kept are the
  * series behind them: rates are known again after seconds, a verdict after its shortest span. An
  * alert that was up stays up without being raised again, and clears when its figure falls.
- * Times go on counting where they stood: the one who resumes feeds events whose ms continue.
+ * Times continue counting where they stood: the one who resumes feeds events whose ms continue.
  *
  * Ownership: plain data; the texts of findings are those of the judge, until it is fed again, or of the
  * reader of a saved memory. 30 KB, so on the heap. One thread.

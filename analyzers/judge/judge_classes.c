@@ -2,7 +2,7 @@
  * How fast classes come and whether they go again, from the counters alone: class-load-rate, and
  * whether an explosion is a leak or churn; and the loaders they come with. (Who they are: judge_names.c.)
  *
- * Leak or churn is asked of the unloads up to the last unload: what was loaded after the last GC
+ * Leak or churn is decided by the unloads up to the last unload: what was loaded after the last GC
  * has not had its chance yet.
  */
 #include "analyzers/judge/judge_internal.h"

@@ -88,8 +88,8 @@ struct judge {
     struct texts texts;    /* of findings that are being made, and of those alerts */
 
     int64_t now_ms;
-    /* The JVM's own time: without what it could not go on because others had the CPUs. A start that is stretched by
-     * others' load is no explosion: how long a family must keep its rate is counted in it. */
+    /* The JVM's own time: without the time in which it could not run because others had the CPUs. A start that is
+     * stretched by others' load is no explosion: how long a family must keep its rate is counted in it. */
     int64_t own_ms, starved_ms, starved_seen_ms;
     double pace; /* own time a ms, by the last sample */
     int64_t sampled_ms, sampled_own_ms;

@@ -187,7 +187,7 @@ struct histogram_event {
 struct caller_row {
     char family[EVENT_NAME_MAX];    /* as class_family (normalize.h) names it */
     char call_site[EVENT_NAME_MAX]; /* "com.acme.Rules.eval:88" */
-    int64_t classes;                /* of the family, that were defined meanwhile */
+    int64_t classes;                /* of the family, that were defined in that time */
     int64_t stacks;                 /* of them, that came from this place */
 };
 

@@ -25,7 +25,7 @@
 #define SUITABILITY_MILLIONS_CLASSES INT64_C(2000000)
 #define SUITABILITY_EXTREME_CLASSES  INT64_C(10000000)
 
-/* Which of the documented ranges holds for so many classes loaded in all. */
+/* Which of the documented ranges holds for this number of classes loaded in all. */
 enum suitability_load {
     SUITABILITY_LOAD_ORDINARY,
     SUITABILITY_LOAD_MODERATE,

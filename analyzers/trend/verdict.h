@@ -97,7 +97,7 @@ const char *verdict_state_meaning(enum verdict_state state);
 /*
  * growth_alarm: verdicts of one series in, one alarm an episode out.
  *
- * A verdict is asked again and again; acting on each would ring on the first unlucky one. The alarm
+ * A judge asks for a verdict again and again; acting on each would ring on the first unlucky one. The alarm
  * is raised when `need` of the last `of` verdicts say GROWING, cleared when none of the last `of`
  * does.
  *

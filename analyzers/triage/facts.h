@@ -120,7 +120,7 @@ struct facts_heap_growth {
 /* Seen from outside while the process was watched (nmtwatch/observe). */
 struct facts_toucher {
     bool have;
-    int64_t outside_bytes; /* that grew outside of NMT meanwhile, by stacks */
+    int64_t outside_bytes; /* that grew outside of NMT in that time, by stacks */
     int64_t bytes;         /* of them, by this code: */
     /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
     char by[EVENT_NAME_MAX];

@@ -2,8 +2,8 @@
  * machine: what is of the processor in a walk, and in what HotSpot generates for it.
  *
  * One folder for each architecture, of which the Makefile takes one: floor/hotspot/x86_64, aarch64. It holds calls, the
- * beginning and the end of compiled methods, signed return addresses (code.c). The registers of an interrupted thread and
- * the loads that may fail are in agent/hotspot/x86_64, aarch64: only the agent has them.
+ * beginning and the end of compiled methods, signed return addresses (code.c). The registers of an interrupted
+ * thread and the loads that may fail are in agent/hotspot/x86_64, aarch64: only the agent has them.
  *
  * Signal context; every load is guarded.
  */

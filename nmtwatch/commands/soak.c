@@ -245,6 +245,7 @@ static int run_live(struct soak_arguments *arguments, const char *pid,
     if (run != NULL)
         soak_run_destroy(run);
     free(run);
+    arguments->run.target = NULL;
     return code;
 }
 

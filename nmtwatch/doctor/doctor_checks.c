@@ -112,8 +112,8 @@ static void check_rights(struct doctor_checks *checks)
             "only JVMs of uid %u can be asked (missing: %s)", (unsigned)geteuid(), missing);
 }
 
-/* Yama asks who traces whom: a child is free for its parent, a parent is not for its child. Returns the
- * errno of a child that reads a word of ours. */
+/* Yama decides which process may trace which: a child is free for its parent, a parent is not for its child.
+ * Returns the errno of a child that reads a word of ours. */
 static int error_of_a_reader(void)
 {
     static uint64_t word = 1;
@@ -306,7 +306,7 @@ static void check_attach(struct doctor_checks *checks, const struct target *targ
         add(checks, DOCTOR_MISSING, "attach", serves, failure_mend(kind), "%s", failure.sentence);
 }
 
-/* What its filter ends it for; nothing is asked. */
+/* What its filter ends it for; no question is sent. */
 static void check_filter(struct doctor_checks *checks, const struct target *target)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* doctor_checks: what can be used on this machine and with each JVM, what is missing, and the line that
- * fixes it. Each check tries the thing itself where that is harmless; no JVM is asked or signalled. Setup context, one thread. */
+ * fixes it. Each check tries the thing itself where that is harmless; the checks send no JVM a question or a
+ * signal. Setup context, one thread. */
 #pragma once
 
 #include "nmtwatch/jvm/target.h"

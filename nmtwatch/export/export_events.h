@@ -10,6 +10,7 @@ struct export_how {
     const char *target;   /* OpenMetrics: the label, or NULL: the main class */
 };
 
-/* Writes what follows of the replay. False with errno and a sentence; true with a sentence where the recording is damaged. */
+/* Writes what follows of the replay. False with errno and a sentence; true with a sentence where the recording is
+ * damaged. */
 bool export_events(struct replay *replay, enum export_format format, int fd,
                    const struct export_how *how, char *error, size_t size);

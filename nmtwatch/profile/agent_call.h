@@ -98,7 +98,7 @@ void timed_wait(const char *what, struct timed *timed, int64_t duration_ms);
  *
  * One that it has loaded already stays the one: the same library under two paths would be two
  * agents. Else the file beside this program, or the one that was named: here, or in the target's
- * own root, where an image may bring it along. In a container it is asked first whether the file is
+ * own root, where an image may bring it along. In a container it checks first whether the file is
  * visible there; only if not it gets a copy. Setup context. */
 #define AGENT_LIBRARY "libnmtagent.so"
 

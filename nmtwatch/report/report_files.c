@@ -294,7 +294,7 @@ static bool open_directory(struct report *report)
     return report->directory_fd >= 0;
 }
 
-/* The story, and recording.jfr if it is asked for: of one reading. */
+/* The story, and recording.jfr where the formats have it: of one reading. */
 static struct story *read_events(struct report *report, struct replay *replay)
 {
     const struct recording_header *header = replay->header;

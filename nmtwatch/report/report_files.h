@@ -1,5 +1,5 @@
-/* report_files: a recording, judged again, as page, pictures, Markdown, JSON and JFR in a directory, which is made when it is not
- * there: all of its files or none.
+/* report_files: a recording, judged again, as page, pictures, Markdown, JSON and JFR in a directory, which is made
+ * when it is not there: all of its files or none.
  *
  *   struct report report = {.directory_fd = -1, .directory = ..., .formats = REPORT_HTML | REPORT_MD};
  *   story = report_read(&report, recording) -> report_write(&report, story) -> report_end(&report, story)

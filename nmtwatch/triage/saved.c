@@ -218,7 +218,7 @@ static const char *senseless(struct span front)
                                             "all of it read";
 }
 
-/* To the first byte that was ever written: a log that its rotation cut to nothing goes on where it was, behind a
+/* To the first byte that was ever written: a log that its rotation cut to nothing continues where it was, behind a
  * hole of any size. False: there is none. */
 static bool skip_hole(int fd)
 {

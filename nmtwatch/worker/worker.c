@@ -164,7 +164,7 @@ static struct known *known_jvm(struct worker *worker, pid_t pid, uint64_t start_
                : NULL;
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static int look(struct worker *worker)
 {
@@ -629,7 +629,7 @@ struct worker *worker_create(int socket_fd, const struct worker_rules *rules)
     return worker;
 }
 
-/* Guards go on by themselves: the other end of their pipe ends them. */
+/* Guards continue by themselves: the other end of their pipe ends them. */
 void worker_destroy(struct worker *worker)
 {
     if (worker == NULL)

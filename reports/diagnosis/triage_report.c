@@ -289,7 +289,7 @@ static void put_heap_growth(const struct jvm_facts *facts, struct page *page)
     const struct facts_heap_growth *growth = &facts->heap_growth;
     if (growth->histograms < 2)
         return;
-    page_heading(page, "Objects: who grew");
+    page_heading(page, "Objects that grew");
     page_shows(page, SUBJECT_HEAP);
     page_text(page, "%d histograms of the heap: %s in %s objects at first, %s in %s at last.",
               growth->histograms, units_bytes(growth->bytes_before).text,

@@ -1,5 +1,5 @@
-/* sample_csv: samples and class histograms as CSV, a row for each sample or each class of a histogram. An empty cell is a
- * value that the sample does not have. It writes to the stream only. */
+/* sample_csv: samples and class histograms as CSV, a row for each sample or each class of a histogram. An empty
+ * cell is a value that the sample does not have. It writes to the stream only. */
 #pragma once
 
 #include "analyzers/model/event.h"

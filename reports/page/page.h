@@ -1,5 +1,5 @@
 /* page: a report as blocks, written as text for a terminal, as Markdown or as one page of HTML:
- * what is said is decided once, how it looks three times. report, triage, analyze, plan, soak, diff
+ * the content is decided once, its looks three times. report, triage, analyze, plan, soak, diff
  * and the page of serve are made of it.
  *
  *   struct page page;

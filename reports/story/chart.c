@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define IN_RANGE          1.6     /* a threshold up to so many times the data is drawn */
+#define IN_RANGE          1.6     /* a threshold up to this many times the data is drawn */
 #define SLOPE_CLASSES_MIN 50      /* fewer classes show no cost of one */
 #define FLAT_BYTES        65536.0 /* a category that moved less is left out of the growth */
 
@@ -35,7 +35,7 @@ static const struct {
                         SUBJECT_INTERNAL},
     [CHART_MEMORY] = {"memory", "Committed native memory by NMT category",
                       "Without the Java heap, which would dwarf everything else.", SUBJECT_NMT},
-    [CHART_HEAP] = {"heap", "Who grew: objects by class",
+    [CHART_HEAP] = {"heap", "Growth of objects by class",
                     "From histograms of the heap, garbage included: a line whose low points keep "
                     "rising is still referenced.",
                     SUBJECT_HEAP},

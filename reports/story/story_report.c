@@ -270,7 +270,7 @@ static void put_heap(const struct story *story, struct page *page)
     int growing = story_heap_growing(story);
     if (heap->histograms == 0)
         return;
-    page_heading(page, "Objects: who grew");
+    page_heading(page, "Objects that grew");
     page_shows(page, SUBJECT_HEAP);
     page_text(
         page,

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# plain_words: the forms that CONTRIBUTING.md (Words) forbids, in pages of Markdown and mdoc.
+# plain_words: the forms that CONTRIBUTING.md (Words) forbids, in pages of Markdown and mdoc, in comments and messages.
 # usage: plain_words.pl CONTRIBUTING.md FILE...     prints each place with what to write; exit 1 when there is one
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ for my $file (@ARGV) {
     $text =~ s/`[^`\n]*`/``/g;
     for my $form (@forms) {
         my ($words, $instead) = @$form;
-        (my $pattern = quotemeta $words) =~ s/\\ /\\s+/g;
+        (my $pattern = quotemeta $words) =~ s/\\ /(?:\\s+|\\n \\* )/g;
         while ($text =~ /\b$pattern(?:\b|(?<=:))/gi) {
             my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
             print "$file:$line: \"$words\": write $instead\n";
