@@ -120,6 +120,8 @@ struct judge {
     /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
     struct caller_row *callers;
     int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
+    bool callers_wanted;      /* one more: the last did not see a family that explodes */
+    int64_t callers_again_ms; /* no other is wanted before that */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];

@@ -531,8 +531,8 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
             return;
         asking->outside_step = add_step(asking->live, "observe rss");
         asking->outside =
-            observe(asking, OBSERVE_RSS, PROFILE_COLLAPSED,
-                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, asking->outside_step);
+            observe(asking, OBSERVE_RSS, PROFILE_TOP, left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS,
+                    asking->outside_step);
         return;
     }
     if (!observe_child_ended(asking->outside, &result))
@@ -540,7 +540,7 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
     size_t length;
     char *text = observed(asking->outside, &result, asking->outside_step, &length);
     if (text != NULL) {
-        observe_outside(text, &facts->toucher);
+        observe_outside(text, length, &facts->toucher);
         facts->toucher.span_s = (double)result.elapsed_ms / 1000.0;
     }
     free(text);
