@@ -33,8 +33,8 @@ int native_walk(void *ucontext, struct frame *out, int max);
  * returns; or what another signal handler, in which the pc is, has interrupted. False: the frames between do not lead there. Signal context. */
 struct native_caller {
     uintptr_t pc, sp, bp;
-    const void
-        *interrupted; /* ucontext: it did not call, a signal handler interrupted it; else NULL */
+    /* ucontext: it did not call, a signal handler interrupted it; else NULL */
+    const void *interrupted;
 };
 bool native_find_java(void *ucontext, struct native_caller *caller);
 /* True when pc lies in code the JVM generated: where native_walk stops. */
