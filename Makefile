@@ -75,7 +75,7 @@ FLOOR   := $(BASE:%=floor/base/%) $(HOTSPOT:%=floor/hotspot/%) $(FORMAT:%=floor/
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := object_ids heap heap_scan walk retained holders copies holder_paths holders_baseline
 PARSE := redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
-         class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
+         class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines gc_log thread_dump tool_lines tool_tables
 CLEAN := clean_text text_lines prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
@@ -84,7 +84,7 @@ NATIVE := internal call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_ticket triage_categories triage_answers 
+TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_ticket triage_gc triage_tools triage_categories triage_answers 
 JUDGE := finding episode judge_classes judge_names judge_heap judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \

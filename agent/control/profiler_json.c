@@ -166,6 +166,8 @@ void profiler_status_json(struct json *json, const char *name)
         JSON_FIELD(struct threads_counts, late_signals),
         JSON_FIELD(struct threads_counts, nested_signals),
         JSON_FIELD(struct threads_counts, small_stacks),
+        JSON_FIELD(struct threads_counts, process_cpu_ns),
+        JSON_FIELD(struct threads_counts, sampled_cpu_ns),
     };
     struct recording_counts counts = profiler.last;
     struct threads_counts threads;

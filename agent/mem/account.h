@@ -94,10 +94,10 @@ void maps_resident(int64_t resident_bytes[COMPONENT_COUNT]);
 #define SITE_FRAMES 4
 #define SITE_NONE   UINT32_MAX /* the block was made below level detail */
 
-/* map: SITES_BYTES of zeroed memory, the table's from now on; NULL: there is none, and nobody has a
- * site. A second one is given back. */
 bool sites_are_open(void);
-void sites_open(void *map);
+/* map: SITES_BYTES of zeroed memory, the table's from now on. False: there is one already. Until then nobody has a
+ * site. */
+bool sites_open(void *map);
 /* called_from: where the function in mem.h that was called returns to. frame: of that function, or
  * of one it has called. Callers are walked by frame pointer as long as they lie in this library. */
 uint32_t site_of(enum component component, void *called_from, void *const *frame);

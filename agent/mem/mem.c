@@ -37,8 +37,11 @@ enum mem_level mem_get_level(void)
 void mem_set_level(enum mem_level level)
 {
     /* The table is a map of the account like others, without a site of its own. */
-    if (level == MEM_DETAIL && !sites_are_open())
-        sites_open(maps_new(COMPONENT_ACCOUNTING, SITES_BYTES, SITE_NONE));
+    if (level == MEM_DETAIL && !sites_are_open()) {
+        void *map = maps_new(COMPONENT_ACCOUNTING, SITES_BYTES, SITE_NONE);
+        if (map != NULL && !sites_open(map))
+            mem_unmap(COMPONENT_ACCOUNTING, map, SITES_BYTES);
+    }
     atomic_store_explicit(&the_level, level, memory_order_relaxed);
 }
 

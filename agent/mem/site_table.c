@@ -27,12 +27,11 @@ bool sites_are_open(void)
     return atomic_load_explicit(&the_sites, memory_order_acquire) != NULL;
 }
 
-void sites_open(void *map)
+bool sites_open(void *map)
 {
     struct site *none = NULL;
-    if (map != NULL && !atomic_compare_exchange_strong_explicit(
-                           &the_sites, &none, map, memory_order_acq_rel, memory_order_acquire))
-        mem_unmap(COMPONENT_ACCOUNTING, map, SITES_BYTES);
+    return atomic_compare_exchange_strong_explicit(&the_sites, &none, map, memory_order_acq_rel,
+                                                   memory_order_acquire);
 }
 
 /* Where this library's code lies; what calls it from outside keeps no frame pointer. */

@@ -30,7 +30,8 @@ bool native_setup_rules(void);
  * the stack ends, or max. */
 int native_walk(void *ucontext, struct frame *out, int max);
 /* The Java code that called what the interrupted pc is in, and what sp and bp will be when the call
- * returns; or what another signal handler, in which the pc is, has interrupted. False: the frames between do not lead there. Signal context. */
+ * returns; or what another signal handler, in which the pc is, has interrupted. False: the frames between do not
+ * lead there. Signal context. */
 struct native_caller {
     uintptr_t pc, sp, bp;
     /* ucontext: it did not call, a signal handler interrupted it; else NULL */

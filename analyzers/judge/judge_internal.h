@@ -94,11 +94,12 @@ struct judge {
     double pace; /* own time a ms, by the last sample */
     int64_t sampled_ms, sampled_own_ms;
     struct warmup warmup;
-    int64_t baseline_ms; /* -1 until taken */
+    int64_t baseline_ms, baseline_own_ms; /* -1 until taken */
 
     /* classes */
     struct rate loaded;
     struct rate unloaded;
+    struct rate own_loaded, own_unloaded; /* by own_ms */
     int64_t classes_loaded; /* newest, -1 unknown */
     int64_t classes_unloaded;
     int64_t gc_young; /* newest, -1 unknown; so the next */

@@ -68,7 +68,7 @@ static void mapped_agents(const struct target *target, struct jvm_facts *facts)
     struct span text, rest, line;
     const char *cut;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
-    if (!saved_read(path, &text, &cut, error, sizeof error))
+    if (!saved_read(path, &text, NULL, &cut, error, sizeof error))
         return;
     facts->agents_known = true;
     size_t jdk_at = jdk_prefix(text);
@@ -330,7 +330,7 @@ static void read_smaps(struct asking *asking, const struct step *step)
     say(asking, step->command);
     snprintf(path, sizeof path, "/proc/%d/smaps", (int)asking->target->pid);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
-    if (!saved_read(path, &text, &cut, error, sizeof error)) {
+    if (!saved_read(path, &text, NULL, &cut, error, sizeof error)) {
         snprintf(record->note, sizeof record->note, "%.150s", error);
         return;
     }

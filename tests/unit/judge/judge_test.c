@@ -183,6 +183,25 @@ static void test_a_start_that_others_stretch_is_no_explosion(void **state)
     }
 }
 
+/* The same for the rate of all classes: what others stretch to a minute and a half was loaded in some seconds. */
+static void test_a_load_rate_is_one_of_the_jvms_own_time(void **state)
+{
+    (void)state;
+    for (int64_t starved_per_s = 0; starved_per_s <= 950; starved_per_s += 950) {
+        static struct jvm jvm;
+        thresholds_default(&jvm.thresholds);
+        start(&jvm, 17, 600000, 0);
+        jvm.starved_per_s = starved_per_s;
+        for (int s = 0; s < 90; s++)
+            second(&jvm, 8, 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), starved_per_s == 0);
+        for (int s = 0; s < 1500; s++)
+            second(&jvm, 8, 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), 1);
+        judge_destroy(jvm.judge);
+    }
+}
+
 /* An observation from outside is under way: the alert waits for the call site, but not for ever. */
 static void test_explosion_names_its_call_site(void **state)
 {
@@ -1133,6 +1152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explosion_is_named_within_thirty_seconds),
         cmocka_unit_test(test_a_start_that_others_stretch_is_no_explosion),
+        cmocka_unit_test(test_a_load_rate_is_one_of_the_jvms_own_time),
         cmocka_unit_test(test_explosion_names_its_call_site),
         cmocka_unit_test(test_an_explosion_is_observed_again),
         cmocka_unit_test(test_explosion_from_the_first_second_of_a_young_jvm),
