@@ -52,10 +52,10 @@ is "a level that a packager gives stays" \
 # --- other flags --------------------------------------------------------------------------------------
 
 other=$SCRATCH/other
-span=$other/obj/analyzers/parse/span.o
+span=$other/obj/floor/base/span.o
 check "an object is made" make -s BUILD="$other" "$span"
 contains "and not again" "$(make BUILD="$other" "$span")" "is up to date"
-contains "but with other flags it is" "$(make -n BUILD="$other" CFLAGS='-O0 -g' "$span")" "CC   analyzers/parse/span.c"
+contains "but with other flags it is" "$(make -n BUILD="$other" CFLAGS='-O0 -g' "$span")" "CC   floor/base/span.c"
 contains "asking for that changes nothing" "$(make BUILD="$other" "$span")" "is up to date"
 make -s BUILD="$other" CFLAGS='-O0 -g' "$span" >/dev/null
 contains "their objects stay, too" "$(make BUILD="$other" CFLAGS='-O0 -g' "$span")" "is up to date"
