@@ -389,7 +389,7 @@ static bool find_further(struct holders *holders, const volatile int *give_up)
     for (uint32_t turn = 1; turn <= TURNS_MAX && holder_paths_cut(holders); turn++) {
         struct walk walk;
         if (turn == TURNS_MAX)
-            break; /* the last path is cut as well: what that frees is asked for */
+            break; /* the last path is cut as well: what that frees has to be computed */
         bool ok = walk_create(&walk, holders->heap, true);
         walk.cut = &holders->cut;
         walk.give_up = give_up;

@@ -4,7 +4,7 @@
  * it dominates.
  *
  * A dominator tree of the whole heap would take thirty bytes an object. Only these, the keepers, are
- * asked about, so only they are marked:
+ * of interest, so only they are marked:
  *
  *   1. Objects that can be reached without passing any of the keepers are retained by none of them
  *      (one walk that stops at keepers).

@@ -280,7 +280,7 @@ static const struct {
     {SPAN_INIT("Eden: "), YOUNG},
 };
 
-/* What is said in parentheses of a collection. */
+/* The words in parentheses of a collection. */
 enum remark { MIXED, ASKED, METADATA, EXHAUSTED, FAILED, HUMONGOUS };
 
 static const struct {

@@ -13,8 +13,8 @@
 #define GROWN_SHARE         5     /* of the heap: a fifth */
 #define GROWS_ADVICE                                                                               \
     "Take a histogram now and one an hour later, and compare them: jcmd PID GC.class_histogram. "  \
-    "Classes that grow with the live set are what is kept; jcmd PID GC.heap_dump FILE says by "    \
-    "whom. When the live set levels off, raise -Xmx to twice that."
+    "Classes that grow with the live set are what is kept; jcmd PID GC.heap_dump FILE shows by "   \
+    "what. When the live set levels off, raise -Xmx to twice that."
 
 /* -1: there were none, no figure. */
 static int64_t counted(int64_t count)

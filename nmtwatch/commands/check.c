@@ -268,7 +268,6 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "one measurement of a JVM, one verdict (monitoring plugin)",
     .usage = "Usage: nmtwatch check PID [options]\n"
              "\n"
              "One measurement: /proc, hsperfdata, one NMT summary, and class-loader\n"

@@ -74,8 +74,8 @@ const struct rss_range *jvm_range_of(const struct rss_range *ranges, int count, 
 struct malloc_arenas {
     int count;       /* 0: they cannot be read */
     const char *why; /* they cannot; NULL: they can */
-    int64_t
-        system_bytes; /* taken from the kernel by arenas; large blocks have mappings of their own */
+    /* taken from the kernel by arenas; large blocks have mappings of their own */
+    int64_t system_bytes;
     int64_t free_bytes; /* of it free */
     int64_t trim_bytes; /* resident, and malloc_trim gives them back */
     int64_t top_bytes;  /* resident, free, and malloc_trim does not give them back */

@@ -6,11 +6,12 @@
 
 #define NAME_MAX_BYTES 128
 #define VALUE_MAX      512
+#define USER_IN_FRONT  "%{user}/"
 
 void target_rules_default(struct target_rules *rules)
 {
     memset(rules, 0, sizeof *rules);
-    snprintf(rules->template, sizeof rules->template, "%%{user}/%%{main}");
+    snprintf(rules->template, sizeof rules->template, "%s%%{main}", USER_IN_FRONT);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -62,6 +63,16 @@ static bool is_name(const char *name, size_t length)
     return false;
 }
 
+/* Whether each label that the template makes names the JVM's user. */
+static bool names_user(const char *template)
+{
+    static const char *const forms[] = {"%{user}", "%{user|", "%{uid}", "%{uid|"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strstr(template, forms[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* What stands between %{ and }: names, with | between them. */
 static bool check_names(const char *names, size_t length, char *error, size_t size)
 {
@@ -82,9 +93,9 @@ static bool check_names(const char *names, size_t length, char *error, size_t si
 
 bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof rules->template)
-        return text_error(error, size, "a template of 1 to %zu bytes is needed",
-                          sizeof rules->template - 1);
+    const size_t longest = sizeof rules->template - sizeof USER_IN_FRONT;
+    if (text[0] == '\0' || strlen(text) > longest)
+        return text_error(error, size, "a template of 1 to %zu bytes is needed", longest);
     for (const char *at = text; (at = strstr(at, "%{")) != NULL;) {
         const char *end = strchr(at, '}');
         if (end == NULL)
@@ -93,7 +104,9 @@ bool target_rules_template(struct target_rules *rules, const char *text, char *e
             return false;
         at = end;
     }
-    snprintf(rules->template, sizeof rules->template, "%s", text);
+    rules->user_in_front = !names_user(text);
+    snprintf(rules->template, sizeof rules->template, "%s%s",
+             rules->user_in_front ? USER_IN_FRONT : "", text);
     return true;
 }
 
@@ -113,6 +126,7 @@ static bool matches(const struct target_rules *rules, const struct target_rule *
                     const struct target_facts *facts)
 {
     char name[VALUE_MAX], label[TARGET_LABEL_MAX];
+    const char *own; /* what the configured template made of the label */
     switch (rule->fact) {
     case FACT_MAIN: /* the short name or all of it */
         target_main_name(facts->main, name, sizeof name);
@@ -126,7 +140,8 @@ static bool matches(const struct target_rules *rules, const struct target_rule *
         if (rules == NULL) /* no labels: no daemon */
             return false;
         target_rules_label(rules, facts, label);
-        return fnmatch(rule->pattern, label, 0) == 0;
+        own = rules->user_in_front ? label + strcspn(label, "/") + 1 : label;
+        return fnmatch(rule->pattern, label, 0) == 0 || fnmatch(rule->pattern, own, 0) == 0;
     case FACT_COUNT:
         break;
     }

@@ -6,7 +6,7 @@
  *   target = %{env:APP_NAME|main}       the label: the first of the alternatives that is not empty
  *
  * Patterns are those of the shell (fnmatch), over the whole text; label:PATTERN is about what the
- * template makes, so that rules can ask for the environment, too. Names in a template:
+ * template makes, so that rules can use the environment, too. Names in a template:
  *
  *   main        the main class, or the jar without folder and .jar
  *   user, uid   whom the process belongs to
@@ -15,7 +15,8 @@
  *   env:NAME    a variable of the JVM's environment
  *   prop:NAME   a system property given on its command line (-DNAME=value)
  *
- * The user comes first by default: no name that a JVM can choose is then another user's.
+ * A template that does not name the user gets `%{user}/` in front: no name that a JVM can choose is then
+ * another user's.
  * A label never holds a pid: one process after the other is the same target. Pure: the facts come
  * from the caller. Any thread. */
 #pragma once
@@ -38,6 +39,7 @@ struct target_rules {
     int include_count, exclude_count;
     struct target_rule include[TARGET_RULES_MAX], exclude[TARGET_RULES_MAX];
     char template[256];
+    bool user_in_front; /* the configured template did not name the user */
 };
 
 void target_rules_default(struct target_rules *rules);

@@ -297,7 +297,8 @@ bool view_page(const struct snapshot *snapshot, FILE *out)
     page_footer(&page,
                 "nmtwatch " NMTWATCH_VERSION
                 ", %s resident, %s of CPU in %s; %d processes, %d JVMs "
-                "left out, %d unreadable, %d held by their owners. Scrapes and this page never touch a JVM.",
+                "left out, %d unreadable, %d held by their owners. Scrapes and this page never "
+                "touch a JVM.",
                 units_bytes(own->rss_bytes).text, units_duration(own->cpu_us / 1000).text,
                 units_duration(snapshot->unix_ms - own->started_unix_ms).text, own->processes,
                 own->refused, own->unreadable, own->held + own->passed_by);

@@ -240,7 +240,7 @@ exits "analyze: a folder with a heap dump" 1 "$NMTWATCH" analyze --json "$SCRATC
 printf '%s\n' "$OUTPUT" >"$SCRATCH/analyze.json"
 is "... names the holders" "$(jq -r '[.findings[] | select(.id == "loaders-held") | .evidence.holder // empty] | unique | join(" ")' "$SCRATCH/analyze.json")" \
     "context-class-loader executor jdbc-driver jmx-mbean jni-global logging-handler shutdown-hook thread-local"
-contains "... in words" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "Who holds the class loaders of"
+contains "... in words" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "What holds the class loaders of"
 cp "$SCRATCH/plugins-$jdk-leak.loaders" "$SCRATCH/saved/loaders.txt"
 exits "... with a VM.classloader_stats" 1 "$NMTWATCH" analyze "$SCRATCH/saved"
 bytes=$(awk '/ \+ / { n += own ? $2 : 0; next } { own = $NF == "java.net.URLClassLoader"; n += own ? $5 : 0 }
