@@ -166,6 +166,8 @@ void profiler_status_json(struct json *json, const char *name)
         JSON_FIELD(struct threads_counts, late_signals),
         JSON_FIELD(struct threads_counts, nested_signals),
         JSON_FIELD(struct threads_counts, small_stacks),
+        JSON_FIELD(struct threads_counts, process_cpu_ns),
+        JSON_FIELD(struct threads_counts, sampled_cpu_ns),
     };
     struct recording_counts counts = profiler.last;
     struct threads_counts threads;
@@ -246,7 +248,6 @@ static void put_components(const struct mem_snapshot *snapshot, struct json *jso
     json_begin(json, "total", '{');
     json_ints(json, USAGE, USAGE_FIELDS, &snapshot->total);
     json_end(json, '}');
-    json_bool(json, "consistent", snapshot->consistent);
     json_int(json, "damaged_blocks", mem_damaged());
 }
 

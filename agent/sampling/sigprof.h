@@ -27,16 +27,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the handler reads. Written while it is not active, but for the counters, and for perf_batch and
- * itimer, which another interval changes while no timer runs. */
+/* What the handler reads. Written while it is not active, but for the counters, and for perf_batch, interval_ns
+ * and itimer, which another interval changes while no timer runs. */
 struct sigprof {
     _Atomic bool active;
     struct handlers handlers;
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
     _Atomic bool itimer;
-    int signal;             /* its number */
-    _Atomic int perf_batch; /* how many signals of an event the handler enables */
-    size_t stack_bytes;     /* what the handler needs of an alternate stack */
+    int signal;                  /* its number */
+    _Atomic int perf_batch;      /* how many signals of an event the handler enables */
+    _Atomic int64_t interval_ns; /* of CPU time */
+    size_t stack_bytes;          /* what the handler needs of an alternate stack */
     JavaVM *vm;
     bool have_jvm_key;
     pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key_find */
@@ -47,6 +48,7 @@ struct sigprof {
     bool have_previous;        /* a handler, not SIG_DFL or SIG_IGN */
     _Atomic int64_t signals;   /* = ours, foreign, late, nested and small-stack ones, added up */
     _Atomic int64_t foreign, late, nested, small_stacks;
+    _Atomic int64_t cpu_ns; /* what the samples of CPU time stand for */
 };
 extern struct sigprof sigprof;
 

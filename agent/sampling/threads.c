@@ -242,6 +242,13 @@ void threads_on_sample(struct threads *threads, threads_sample_fn *sample, void 
     pthread_mutex_unlock(&threads->lock);
 }
 
+static int64_t process_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* The handler first: what the timers send while they are tried is late and dropped. */
 static bool open_timers(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
                         char *error, size_t error_size)
@@ -281,6 +288,9 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
             return false;
     }
     atomic_store(&sigprof.perf_batch, timer_perf_batch(interval_ns));
+    atomic_store(&sigprof.interval_ns, interval_ns);
+    atomic_store(&sigprof.cpu_ns, 0);
+    threads->process_cpu_ns = -process_cpu_ns();
     /* A fault may interrupt the walk: one more frame of the kernel's, which is 3.6 KB with
      * AVX-512. */
     sigprof.stack_bytes = threads->stack_bytes + getauxval(AT_MINSIGSTKSZ);
@@ -359,6 +369,7 @@ static bool set_interval(struct threads *threads, int64_t interval_ns, char *err
     if (!good)
         threads->timers = before;
     atomic_store(&sigprof.perf_batch, timer_perf_batch(threads->timers.interval_ns));
+    atomic_store(&sigprof.interval_ns, threads->timers.interval_ns);
     sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
     set_paused(threads, paused);
     return good;
@@ -439,6 +450,7 @@ void threads_stop(struct threads *threads)
         /* Sequentially consistent; partner: the handler, which counts itself and then reads it. */
         atomic_store_explicit(&sigprof.active, false, memory_order_seq_cst);
         sigprof_release();
+        threads->process_cpu_ns += process_cpu_ns();
         threads->running = false;
     }
     pthread_mutex_unlock(&threads->lock);
@@ -486,6 +498,8 @@ void threads_counts(const struct threads *threads, struct threads_counts *counts
         .small_stacks = atomic_load(&sigprof.small_stacks),
         .posix_instead = threads->timers.posix_instead,
         .wall_signals = threads->wall != NULL ? wall_signals(threads->wall) : 0,
+        .sampled_cpu_ns = atomic_load(&sigprof.cpu_ns),
+        .process_cpu_ns = threads->process_cpu_ns + (threads->running ? process_cpu_ns() : 0),
         .user_only = threads->timers.user_only,
         .handler_replaced = threads->handler_replaced,
     };

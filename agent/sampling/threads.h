@@ -74,6 +74,8 @@ struct threads_counts {
     int64_t nested_signals; /* came while the handler was at work; dropped */
     int64_t posix_instead;  /* threads with a posix timer because perf's descriptors ran out */
     int64_t wall_signals;   /* sent by the wall-clock thread */
+    int64_t process_cpu_ns; /* CPU time of the process since the start, and what of it */
+    int64_t sampled_cpu_ns; /* the samples stand for: each for an interval */
     bool user_only;         /* perf may not sample the kernel: its time is seen as no samples */
     bool handler_replaced;  /* somebody installed a handler after us, as seen by the last scan */
 };

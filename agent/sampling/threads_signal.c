@@ -119,6 +119,10 @@ static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
     if (entry != NULL)
         mark(entry, env);
     self.wall = origin == OURS_WALL;
+    if (!self.wall)
+        atomic_fetch_add_explicit(&sigprof.cpu_ns,
+                                  atomic_load_explicit(&sigprof.interval_ns, memory_order_relaxed),
+                                  memory_order_relaxed);
     sigprof.sample(sigprof.context, self.tid, env, ucontext);
     self.wall = false;
 }
@@ -128,6 +132,17 @@ static void count_perf(struct timer *timer)
 {
     uint32_t signals = atomic_load_explicit(&timer->perf_signals, memory_order_relaxed);
     atomic_store_explicit(&timer->perf_signals, signals + 1, memory_order_relaxed);
+}
+
+static void go_on(struct timer *timer, int perf_fd)
+{
+    uint64_t period_ns = (uint64_t)atomic_load_explicit(&sigprof.interval_ns, memory_order_relaxed);
+    if (atomic_load_explicit(&timer->perf_begins, memory_order_relaxed)) {
+        ioctl(perf_fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+        atomic_store_explicit(&timer->perf_begins, false, memory_order_relaxed);
+    }
+    ioctl(perf_fd, PERF_EVENT_IOC_REFRESH,
+          atomic_load_explicit(&sigprof.perf_batch, memory_order_relaxed));
 }
 
 /* True: it was for us. */
@@ -149,8 +164,7 @@ static bool handle(const siginfo_t *info, void *ucontext)
         else if (origin != FOREIGN)
             take(origin, entry, ucontext);
         if (origin == OURS_PERF && info->si_code == POLL_HUP) /* the last one it was enabled for */
-            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH,
-                  atomic_load_explicit(&sigprof.perf_batch, memory_order_relaxed));
+            go_on(&entry->timer, info->si_fd);
         done = origin != FOREIGN;
     }
     handlers_leave(&sigprof.handlers, epoch);

@@ -21,6 +21,7 @@ struct threads {
     int wall_at;
     uint32_t scan;
     int64_t failed_timers, revived_timers;
+    int64_t process_cpu_ns; /* since the start; while it runs, what it was then, negative */
     size_t stack_bytes;
     bool handler_replaced;
     struct ended_threads ended;

@@ -1,5 +1,6 @@
 #include "agent/sampling/timers.h"
 
+#include "agent/mem/mem.h"
 #include "agent/sampling/proc_numbers.h"
 
 #include <errno.h>
@@ -33,6 +34,26 @@ const char *timer_kind_name(enum timer_kind kind)
     return NAMES[kind];
 }
 
+/* --- the first expiry ------------------------------------------------------------------------- */
+
+/* The kernel looks at posix timers at its clock tick: the coarse clock moves with it. */
+static int64_t tick_ns(void)
+{
+    struct timespec tick;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0)
+        return 0;
+    return (int64_t)tick.tv_sec * NS_PER_S + tick.tv_nsec;
+}
+
+/* From 0 up to an interval. Were it a whole one, a thread that ends before has no sample, and all threads lose half of one. */
+static int64_t draw_first_ns(struct timers *timers)
+{
+    timers->random ^= timers->random << 13;
+    timers->random ^= timers->random >> 7;
+    timers->random ^= timers->random << 17;
+    return (int64_t)(timers->random % (uint64_t)timers->interval_ns);
+}
+
 /* --- perf ------------------------------------------------------------------------------------- */
 
 static int64_t free_descriptors(void)
@@ -51,13 +72,13 @@ static int64_t free_descriptors(void)
     return most > used ? most - used : 0;
 }
 
-static int perf_open(struct timers *timers, int tid)
+static int perf_open(struct timers *timers, int tid, int64_t period_ns)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attributes,
         .config = PERF_COUNT_SW_TASK_CLOCK,
-        .sample_period = (uint64_t)timers->interval_ns,
+        .sample_period = (uint64_t)period_ns,
         .disabled = 1,
         .wakeup_events = 1,
         .exclude_kernel = timers->user_only,
@@ -86,23 +107,26 @@ int timer_perf_batch(int64_t interval_ns)
     return interval_ns >= BATCH_MIN_NS ? BATCH : 1;
 }
 
-static int perf_run(const struct timers *timers, int fd)
+/* The first signal is the last of its batch, so that the handler sets the period before the event goes on. */
+static int perf_run(const struct timers *timers, const struct timer *timer)
 {
-    return ioctl(fd, PERF_EVENT_IOC_REFRESH, timer_perf_batch(timers->interval_ns));
+    return ioctl(atomic_load(&timer->perf_fd), PERF_EVENT_IOC_REFRESH,
+                 atomic_load(&timer->perf_begins) ? 1 : timer_perf_batch(timers->interval_ns));
 }
 
 static int perf_start(struct timers *timers, struct timer *timer, int tid)
 {
     if (timers->perf_left <= 0)
         return EMFILE;
-    int fd = perf_open(timers, tid);
+    int fd = perf_open(timers, tid, draw_first_ns(timers) + 1);
     if (fd < 0)
         return errno;
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     /* The handler must know the descriptor before the first signal. */
+    atomic_store(&timer->perf_begins, true);
     atomic_store(&timer->perf_fd, fd);
     if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 || fcntl(fd, F_SETSIG, timers->signal) != 0 ||
-        fcntl(fd, F_SETOWN_EX, &owner) != 0 || perf_run(timers, fd) != 0) {
+        fcntl(fd, F_SETOWN_EX, &owner) != 0 || perf_run(timers, timer) != 0) {
         int why = errno;
         atomic_store(&timer->perf_fd, -1);
         close(fd);
@@ -129,6 +153,11 @@ static bool is_thread(int tid)
     return access(path, F_OK) == 0;
 }
 
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
 static int posix_start(struct timers *timers, struct timer *timer, int tid)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = timers->signal};
@@ -138,9 +167,13 @@ static int posix_start(struct timers *timers, struct timer *timer, int tid)
     if (syscall(SYS_timer_create, thread_cpu_clock(tid), &event, &id) != 0)
         /* For a thread that is not there the kernel says EINVAL of the clock or the event. */
         return errno == EINVAL && !is_thread(tid) ? ESRCH : errno;
-    struct timespec interval = {.tv_sec = timers->interval_ns / NS_PER_S,
-                                .tv_nsec = timers->interval_ns % NS_PER_S};
-    struct itimerspec setting = {.it_interval = interval, .it_value = interval};
+    /* A timer is seen to have expired at the tick after it has, half a tick late in the mean: a first expiry at a whole number
+     * of ticks is half a tick early. A thread that lives for less than a tick is sampled at each tick that it meets
+     * with the share of a tick in an interval. */
+    int64_t first_ns = draw_first_ns(timers), tick = tick_ns();
+    first_ns = first_ns - (tick > 0 ? first_ns % tick : 0) + 1; /* 0 would disarm it */
+    struct itimerspec setting = {.it_interval = timespec_of(timers->interval_ns),
+                                 .it_value = timespec_of(first_ns)};
     if (syscall(SYS_timer_settime, id, 0, &setting, NULL) != 0) {
         int why = errno;
         syscall(SYS_timer_delete, id);
@@ -179,7 +212,8 @@ static int try_kind(struct timers *timers, enum timer_kind kind)
         why = posix_start(timers, &probe, gettid());
         timer_stop(timers, &probe);
     } else {
-        int fd = timers->perf_left > 0 ? perf_open(timers, gettid()) : (errno = EMFILE, -1);
+        int fd = timers->perf_left > 0 ? perf_open(timers, gettid(), timers->interval_ns)
+                                       : (errno = EMFILE, -1);
         if (fd < 0)
             return errno;
         close(fd);
@@ -201,9 +235,8 @@ static int try_kind(struct timers *timers, enum timer_kind kind)
 
 static bool is_long_for_a_tick(int64_t interval_ns)
 {
-    struct timespec tick; /* the coarse clock moves with it */
-    return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 &&
-           interval_ns >= TICKS_MIN * ((int64_t)tick.tv_sec * NS_PER_S + tick.tv_nsec);
+    int64_t tick = tick_ns();
+    return tick > 0 && interval_ns >= TICKS_MIN * tick;
 }
 
 bool timers_open(struct timers *timers, enum timer_kind forced, int signal, int64_t interval_ns,
@@ -214,6 +247,7 @@ bool timers_open(struct timers *timers, enum timer_kind forced, int signal, int6
     int why = 0;
     *timers = (struct timers){
         .kind = TIMER_NONE, .signal = signal, .interval_ns = interval_ns, .mark = mark};
+    timers->random = (uint64_t)clock_now_ns() | 1;
     timers->perf_left = free_descriptors() / 2;
     if (forced != TIMER_NONE) {
         kinds[0] = forced;
@@ -282,7 +316,7 @@ bool timer_revive(const struct timers *timers, struct timer *timer, int tid)
                 cpu_ns - timer->cpu_ns > timers->interval_ns + REVIVE_NS;
     timer->cpu_ns = cpu_ns;
     timer->perf_ns = (int64_t)counted;
-    return dead && perf_run(timers, fd) == 0;
+    return dead && perf_run(timers, timer) == 0;
 }
 
 void timer_forget_in_child(struct timer *timer)

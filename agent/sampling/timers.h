@@ -14,6 +14,7 @@
 struct timer {
     enum timer_kind kind;
     _Atomic int perf_fd;           /* -1: none; a handler compares it with si_fd */
+    _Atomic bool perf_begins;      /* its first period, which is shorter; the handler ends it */
     _Atomic uint32_t perf_signals; /* counted by the handler */
     uint32_t perf_signals_before;  /* timer_revive's: as it was then, */
     int64_t perf_ns, cpu_ns;       /* and so the event's count and the thread's CPU time */
@@ -29,6 +30,7 @@ struct timers {
     int64_t posix_instead; /* threads that got a posix timer because there were none left */
     bool user_only;        /* perf may not look into the kernel (perf_event_paranoid) */
     void *mark;            /* si_value of our posix timers */
+    uint64_t random;       /* of first expiries */
 };
 
 /* Tries perf and posix on the calling thread, posix first where the interval is long enough for the

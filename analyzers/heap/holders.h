@@ -67,6 +67,7 @@ struct holder_path {
     uint32_t turn;   /* 0; k: when the paths of the turns before are cut */
     uint32_t common; /* nodes that the chains of all its loaders begin with */
     uint32_t loaders;
+    int same_as;            /* its own number; that of the path it was merged into */
     bool in_use;            /* of the one copy that is in use */
     int64_t retained_bytes; /* what cutting it frees: dominated by what is behind the cut */
     uint32_t example;       /* loader number */

@@ -121,6 +121,8 @@ struct judge {
     struct caller_row
         *callers;             /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
     int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
+    bool callers_wanted;      /* one more: the last did not see a family that explodes */
+    int64_t callers_again_ms; /* no other is wanted before that */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];

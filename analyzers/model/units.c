@@ -200,7 +200,10 @@ struct units_text units_figure(const char *key, int64_t number)
         return units_microseconds(number);
     if (ends_with(key, "_s") && number < INT64_MAX / 1000 && number > INT64_MIN / 1000)
         return units_duration(number * 1000);
-    return units_count(number);
+    struct units_text text = units_count(number);
+    if (ends_with(key, "pid")) /* to be pasted */
+        snprintf(text.text, sizeof text.text, "%lld", (long long)number);
+    return text;
 }
 
 struct units_text units_real_figure(const char *key, double number)

@@ -90,8 +90,7 @@ int64_t class_log_wall_ms(struct span text)
     return ms < 0 ? -1 : ms;
 }
 
-/* The uptime wins over the time of day, and the first of several over the others. */
-static void read_time(struct class_log_line *out, struct span text)
+void class_log_read_time(struct class_log_line *out, struct span text)
 {
     if (out->uptime_ms >= 0)
         return;
@@ -118,7 +117,7 @@ static enum tags read_decoration(struct class_log_line *out, struct span text)
     if (text.len == 0)
         return TAGS_UNSEEN;
     if (text.ptr[0] >= '0' && text.ptr[0] <= '9') {
-        read_time(out, text);
+        class_log_read_time(out, text);
         return TAGS_UNSEEN;
     }
     if (span_equals(text, SPAN_LITERAL("class,load")))

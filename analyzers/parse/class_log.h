@@ -51,5 +51,9 @@ bool class_log_body(struct span body, struct class_log_line *line);
  * *rest is the incomplete tail (maybe empty), to be kept until more text has come. */
 bool class_log_next(struct span *rest, struct class_log_line *line);
 
+/* A decoration without its brackets: "2.888s". The uptime wins over the time of day, and the first of several over
+ * the others. */
+void class_log_read_time(struct class_log_line *out, struct span text);
+
 /* "2026-11-20T21:58:28.943+0000" -> milliseconds since the Unix epoch, -1 for anything else. */
 int64_t class_log_wall_ms(struct span text);

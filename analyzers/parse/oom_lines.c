@@ -27,6 +27,11 @@ static const struct {
     {SPAN_INIT("unable to create new native thread"), OOM_LINE_THREAD},
     {SPAN_INIT("unable to create native thread"), OOM_LINE_THREAD},
     {SPAN_INIT("Could not reserve enough space for"), OOM_LINE_RESERVE},
+    {SPAN_INIT("of direct memory (used: "), OOM_LINE_DIRECT},
+    {SPAN_INIT("running out of JVM heap space"), OOM_LINE_HEAP}, /* Gradle's daemon */
+    {SPAN_INIT("JVM heap space is exhausted"), OOM_LINE_HEAP},
+    {SPAN_INIT("running out of JVM Metaspace"), OOM_LINE_METASPACE},
+    {SPAN_INIT("JVM Metaspace is exhausted"), OOM_LINE_METASPACE},
 };
 
 enum oom_line oom_line_kind(struct span line)
@@ -41,21 +46,28 @@ enum oom_line oom_line_kind(struct span line)
         span_find(line, SPAN_LITERAL(" failed to ")) > 0)
         return OOM_LINE_COMMIT; /* an error file's head, run together into one line */
     /* Cheap for lines of logs, which are many. */
-    if (span_find(line, SPAN_LITERAL("MemoryError: ")) < 0 &&
-        span_find(line, SPAN_LITERAL("thread")) < 0 && span_find(line, SPAN_LITERAL(" space")) < 0)
+    static const struct span front[] = {SPAN_INIT("MemoryError"), SPAN_INIT("thread"),
+                                        SPAN_INIT(" space"), SPAN_INIT("direct memory ("),
+                                        SPAN_INIT("JVM Metaspace")};
+    if (span_row(line, span_contains, SPAN_TABLE(front)) < 0)
         return OOM_LINE_NONE;
+    /* -Xlog:exceptions: "Exception <a 'java/lang/OutOfMemoryError'{0x...}: Java heap space>". */
+    static const struct span thrown = SPAN_INIT("OutOfMemoryError'"),
+                             error = SPAN_INIT("OutOfMemoryError: ");
+    struct span reason = span_behind(span_behind(line, thrown), SPAN_LITERAL(": "));
+    for (size_t k = 0; reason.len > 0 && k < sizeof marks / sizeof marks[0]; k++) {
+        struct span mark = marks[k].mark;
+        if (span_take(&mark, error) && span_starts_with(reason, mark))
+            return marks[k].kind;
+    }
     int i = span_row(line, span_contains, SPAN_TABLE(marks));
     return i < 0 ? OOM_LINE_NONE : marks[i].kind;
 }
 
-bool oom_line_is_gc(struct span line)
+bool oom_lines_any(const struct oom_lines *lines)
 {
-    if (span_find(line, SPAN_LITERAL("[Full GC")) >= 0)
-        return span_find(line, SPAN_LITERAL("->")) > 0;
-    struct span rest = span_behind(line, SPAN_LITERAL("Metaspace: "));
-    int64_t bytes;
-    return java_size_take(&rest, &bytes) &&
-           (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
+    return lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
+           lines->gc.collections > 0 || lines->gc.stalls > 0;
 }
 
 /* rest: behind "Metaspace: ". "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)":
@@ -77,55 +89,6 @@ static void take_metaspace(struct oom_lines *lines, struct span rest)
     lines->metaspace_last_bytes = after;
 }
 
-/* "4090M->4089M(4096M)" */
-static bool take_heap(struct span *text, int64_t *after, int64_t *size)
-{
-    int64_t before;
-    return whole_size_take(text, &before) && span_take(text, SPAN_LITERAL("->")) &&
-           whole_size_take(text, after) && span_take(text, SPAN_LITERAL("(")) &&
-           whole_size_take(text, size);
-}
-
-/* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms"; up to JDK 8 "[Full GC
- * (Ergonomics) [PSYoungGen: 3K->2K(9K)] [ParOldGen: ...] 12K->11K(20K), [Metaspace: ...": the heap
- * is the largest of them. */
-static void take_full_gc(struct oom_lines *lines, struct span line)
-{
-    static const struct span metaspaces[] = {SPAN_INIT("[Metaspace"), SPAN_INIT("[PSPerm"),
-                                             SPAN_INIT("[CMS Perm"), SPAN_INIT("[Perm")};
-    struct span rest = span_behind(line, SPAN_LITERAL("Pause Full ("));
-    int64_t after = 0, size = 0;
-    if (rest.ptr != NULL) {
-        rest = span_behind(rest, SPAN_LITERAL(") "));
-        if (!take_heap(&rest, &after, &size))
-            return;
-    } else {
-        rest = span_behind(line, SPAN_LITERAL("[Full GC"));
-        bool named = false; /* Metaspace, or the permanent generation */
-        while (rest.len > 0) {
-            struct span one = rest;
-            int64_t one_after, one_size;
-            if (rest.ptr[0] == '[' || rest.ptr[0] == ']')
-                named = span_row(rest, span_starts_with, SPAN_TABLE(metaspaces)) >= 0;
-            bool taken = take_heap(&one, &one_after, &one_size);
-            if (taken && !named && one_size > size) {
-                after = one_after;
-                size = one_size;
-            }
-            size_t digits = 1;
-            while (!taken && digits < rest.len && is_digit(rest.ptr[0]) &&
-                   is_digit(rest.ptr[digits]))
-                digits++;
-            rest = taken ? one : span_skip(rest, digits);
-        }
-    }
-    if (size <= 0 || after < size / 20 * 19)
-        return;
-    lines->full_gc_lines++;
-    lines->heap_after_bytes = after;
-    lines->heap_size_bytes = size;
-}
-
 static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line kind)
 {
     static const struct span requests[] = {
@@ -141,7 +104,7 @@ static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line 
     whole_size_behind(line, SPAN_LITERAL("(allocated: "), &lines->direct_used_bytes);
     whole_size_behind(line, SPAN_LITERAL("max: "), &lines->direct_limit_bytes);
     whole_size_behind(line, SPAN_LITERAL("limit: "), &lines->direct_limit_bytes);
-    lines->netty = lines->netty || span_find(line, SPAN_LITERAL("OutOfDirectMemoryError")) >= 0;
+    lines->netty = lines->netty || span_contains(line, SPAN_LITERAL("byte(s) of direct memory"));
 }
 
 /* "max user processes  (-u) 1024" of ulimit -a, "Max processes  1024  4096  processes" */
@@ -163,7 +126,8 @@ static void take_thread_limit(struct oom_lines *lines, struct span line)
 static const char anchors[][ANCHOR_BYTES + 1] = {
     "pace", /* Metaspace, Java heap space, swap space */
     "read", /* native thread, pthread_create */
-    "Full", /* Pause Full, [Full GC */
+    "tall", /* Allocation Stall */
+    "aust", /* to-space exhausted */
     "emor", /* OutOfMemoryError, commit_memory, Native memory allocation */
     "roce", /* max user processes, Max processes */
 };
@@ -204,7 +168,8 @@ static void take_line(struct oom_lines *lines, struct span line)
 {
     enum oom_line kind = oom_line_kind(line);
     take_metaspace(lines, span_behind(line, SPAN_LITERAL("Metaspace: ")));
-    take_full_gc(lines, line);
+    if (!span_contains(line, SPAN_LITERAL("->"))) /* those are read for themselves */
+        gc_log_line(&lines->gc, line);
     take_thread_limit(lines, line);
     if (kind == OOM_LINE_NONE ||
         (kind == OOM_LINE_COMMIT && lines->last == OOM_LINE_PAGE_FILE)) /* its second line */
@@ -241,15 +206,33 @@ void oom_lines_begin(struct oom_lines *lines)
         .metaspace_last_bytes = -1,
         .metaspace_committed_bytes = -1,
         .metaspace_reserved_bytes = -1,
-        .heap_after_bytes = -1,
-        .heap_size_bytes = -1,
     };
+    gc_log_begin(&lines->gc);
+}
+
+/* Collections have an arrow from a figure to a figure; other lines with one are rare. */
+static void feed_collections(struct gc_log *log, struct span text)
+{
+    const char *end = text.ptr + text.len, *at = text.ptr;
+    while (at < end && (at = memchr(at, '>', (size_t)(end - at))) != NULL) {
+        bool arrow = at > text.ptr + 1 && at[-1] == '-' && at + 1 < end && is_digit(at[1]);
+        if (!arrow) {
+            at++;
+            continue;
+        }
+        const char *before = memrchr(text.ptr, '\n', (size_t)(at - text.ptr));
+        const char *behind = memchr(at, '\n', (size_t)(end - at));
+        const char *from = before == NULL ? text.ptr : before + 1;
+        at = behind == NULL ? end : behind;
+        gc_log_line(log, span_of(from, (size_t)(at - from)));
+    }
 }
 
 void oom_lines_feed(struct oom_lines *lines, struct span text)
 {
     unsigned char shift[256];
     make_shifts(shift);
+    feed_collections(&lines->gc, text);
     for (size_t at = 0; (at = next_anchor(text, at, shift)) < text.len;) {
         if (at >= 6 && memcmp(text.ptr + at - 6, ",metas", 6) == 0) { /* "[gc,metaspace]" */
             at += ANCHOR_BYTES;
@@ -290,6 +273,8 @@ bool oom_killer_is_line(struct span line)
         SPAN_INIT("with result 'oom-kill'"),          /* systemd */
         SPAN_INIT("Exit status 137 (out of memory)"), /* Cloud Foundry */
         SPAN_INIT(" killed as a result of limit of "),
+        SPAN_INIT("memory: usage "),
+        SPAN_INIT("Memory cgroup stats for "),
     };
     struct span killed = span_behind(line, SPAN_LITERAL("Killed process "));
     return span_row(line, span_contains, SPAN_TABLE(reports)) >= 0 ||
@@ -504,6 +489,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
     report->host = report->host && !report->container;
     if (report->limit_bytes < 0)
         report->limit_bytes = pod.limit_bytes;
-    if (report->reports == 0 && (report->killed || report->orchestrator))
+    if (report->reports == 0 &&
+        (report->killed || report->orchestrator || report->usage_bytes > 0))
         report->reports = 1;
 }

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "floor/base/span.h"
+#include "analyzers/parse/gc_log.h"
 
 enum oom_line {
     OOM_LINE_NONE,
@@ -46,14 +46,12 @@ struct oom_lines {
     int64_t metaspace_lines;
     int64_t metaspace_first_bytes, metaspace_last_bytes; /* used; -1 */
     int64_t metaspace_committed_bytes, metaspace_reserved_bytes;
-    int64_t full_gc_lines; /* full collections that left the heap as full as it was */
-    int64_t heap_after_bytes, heap_size_bytes; /* of the last of them */
+    struct gc_log gc;
 };
 
 enum oom_line oom_line_kind(struct span line);
-/* "GC(7) Metaspace: 34049K(34992K)->34049K(34992K)", "[Metaspace: 20679K->20679K(1067008K)]", and
- * full collections up to JDK 8. */
-bool oom_line_is_gc(struct span line);
+/* Anything of it was found. */
+bool oom_lines_any(const struct oom_lines *lines);
 /* A text in pieces, each of complete lines; or all of it. */
 void oom_lines_begin(struct oom_lines *lines);
 void oom_lines_feed(struct oom_lines *lines, struct span text);

@@ -6,6 +6,8 @@
 #include "analyzers/parse/nmt_summary.h"
 #include "analyzers/parse/oom_lines.h"
 #include "analyzers/parse/proc_text.h"
+#include "analyzers/parse/thread_dump.h"
+#include "analyzers/parse/tool_lines.h"
 #include "analyzers/parse/tool_tables.h"
 
 static const char *const keys[TEXT_KIND_COUNT] = {
@@ -74,8 +76,18 @@ enum text_kind ticket_text_heading(struct span line, enum text_kind in)
         return TEXT_MAT_TABLE;
     if (in == TEXT_MAT_TABLE) /* names of classes may be those of errors */
         return TEXT_UNRECOGNISED;
-    if (oom_line_kind(line) != OOM_LINE_NONE || oom_line_is_gc(line))
+    if (thread_dump_is_head(line) || (in != TEXT_THREAD_DUMP && thread_dump_is_thread(line)))
+        return TEXT_THREAD_DUMP;
+    if (oom_line_kind(line) != OOM_LINE_NONE)
         return TEXT_CONSOLE;
+    if (tool_line_is(line))
+        return TEXT_TOOL_LINES;
+    if (gc_log_is_line(line))
+        return TEXT_CONSOLE;
+    struct span function;
+    int64_t bytes;
+    if (malloc_profile_row(line, &function, &bytes))
+        return TEXT_MALLOC_PROFILE;
     return TEXT_UNRECOGNISED;
 }
 
@@ -201,6 +213,19 @@ static bool is_flag_row(struct span line)
             span_find(line, SPAN_LITERAL("product}")) > 0);
 }
 
+/* "java -Xmx4g -jar app.jar", "JAVA_OPTS=-Xmx4g": a JVM's options outside of its own texts. */
+static bool is_command_line(struct span line)
+{
+    static const struct span words[] = {SPAN_INIT("java -"), SPAN_INIT("_OPTIONS"),
+                                        SPAN_INIT("_OPTS"), SPAN_INIT(" -jar ")};
+    static const struct span openj9[] = {SPAN_INIT("-Xscmx"), SPAN_INIT("-Xgcpolicy"),
+                                         SPAN_INIT("-Xshareclasses"), SPAN_INIT("-Xquickstart")};
+    int64_t bytes;
+    return java_flag_size(line, SPAN_LITERAL("-Xmx"), &bytes) &&
+           span_row(line, span_contains, SPAN_TABLE(words)) >= 0 &&
+           span_row(line, span_contains, SPAN_TABLE(openj9)) < 0;
+}
+
 /* A heading whose columns may have been set closer: any run of blanks is like any other. */
 static bool begins_with(struct span line, struct span words)
 {
@@ -274,6 +299,10 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
                    in == TEXT_REFUSAL || in == TEXT_NMT_SUMMARY || in == TEXT_HELP;
     if (may_log && is_class_log(raw))
         return TEXT_CLASS_LOG;
+    if (in == TEXT_CONSOLE && class_log_parse(raw).kind == CLASS_LOG_LOAD)
+        return TEXT_CLASS_LOG;
+    if (in == TEXT_UNRECOGNISED && is_command_line(line))
+        return TEXT_FLAGS;
     enum jcmd_reply_kind kind = jcmd_reply_classify(line).kind;
     return kind == JCMD_OK || kind == JCMD_EMPTY ? TEXT_UNRECOGNISED : TEXT_REFUSAL;
 }
@@ -289,7 +318,7 @@ static bool is_pid_line(struct span line, int64_t *pid)
 static bool belongs(enum text_kind in, enum text_kind heading)
 {
     if (heading == in && in != TEXT_NMT_SUMMARY && in != TEXT_CLASSLOADER_STATS &&
-        in != TEXT_CLASS_HISTOGRAM && in != TEXT_CLASS_HIERARCHY)
+        in != TEXT_CLASS_HISTOGRAM && in != TEXT_CLASS_HIERARCHY && in != TEXT_THREAD_DUMP)
         return true;
     switch (in) {
     case TEXT_HS_ERR: /* cut only at its NMT section and its command line */
@@ -553,14 +582,6 @@ static const struct {
     {SPAN_INIT("\x89PNG"), true, {"an image", "paste the text instead of an image of it"}},
     {SPAN_INIT("\xff\xd8\xff"), true, {"an image", "paste the text instead of an image of it"}},
     {SPAN_INIT("%PDF-"), true, {"a PDF", "paste the text"}},
-    {SPAN_INIT("Full thread dump"),
-     false,
-     {"a thread dump",
-      "it has no memory figures; for the number of threads jcmd PID VM.native_memory summary"}},
-    {SPAN_INIT("java.lang.Thread.State:"),
-     false,
-     {"a thread dump",
-      "it has no memory figures; for the number of threads jcmd PID VM.native_memory summary"}},
     {SPAN_INIT("<?xml"),
      true,
      {"an XML document", "analyze reads what jcmd, jmap and the JVM's logs print"}},

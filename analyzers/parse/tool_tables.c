@@ -3,7 +3,7 @@
 const char *process_source_name(enum process_source source)
 {
     static const char *const names[] = {
-        "", "top", "ps", "docker stats", "kubectl top", "/proc/PID/status"};
+        "", "top", "ps", "docker stats", "kubectl top", "/proc/PID/status", "the control group"};
     return (unsigned)source < sizeof names / sizeof names[0] ? names[source] : "";
 }
 
@@ -28,7 +28,9 @@ static enum process_source heading_of(struct span line)
                       heads.word[i].ptr[k] == '%';
     if (columns)
         return PROCESS_PS;
-    if (span_find(line, SPAN_LITERAL("MEM USAGE / LIMIT")) > 0)
+    if (span_contains(line, SPAN_LITERAL("MEM USAGE / LIMIT")) ||
+        span_contains(line, SPAN_LITERAL("MEM USAGE/LIMIT")) ||
+        span_equals(line, SPAN_LITERAL("docker stats"))) /* and its figures alone */
         return PROCESS_DOCKER;
     if (span_find(line, SPAN_LITERAL("MEMORY(bytes)")) > 0)
         return PROCESS_KUBECTL;
@@ -158,23 +160,31 @@ static void take_process(struct process_row *row, const struct span_words *heads
         keep(row, &found);
 }
 
-/* "0f3c  app  0.50%  1.907GiB / 2GiB  95.35%  1.2MB / 3MB ..." */
+/* "0f3c  app  0.50%  1.907GiB / 2GiB  95.35% ...", "app  3.55%  10.61 GB/135.3 GB  7.85% ...": the first two sizes
+ * with a stroke between them. */
 static void take_docker(struct process_row *row, struct span line)
 {
     struct span_words words;
     struct process_row found = NOTHING;
     span_split(line, &words);
-    for (int i = 1; i + 1 < words.count; i++) {
-        struct span used = words.word[i - 1], limit = words.word[i + 1];
-        if (!span_equals(words.word[i], SPAN_LITERAL("/")) ||
-            !java_size_take(&used, &found.rss_bytes) ||
-            !whole_size_take(&limit, &found.limit_bytes))
-            continue;
-        found.source = PROCESS_DOCKER;
-        span_copy(words.word[i > 2 ? 1 : 0], found.name, sizeof found.name);
-        keep(row, &found);
+    const char *stroke = line.len > 0 ? memchr(line.ptr, '/', line.len) : NULL;
+    if (stroke == NULL || words.count < 2)
         return;
-    }
+    size_t at = (size_t)(stroke - line.ptr), from = at;
+    struct span limit = span_trim(span_skip(line, at + 1));
+    while (from > 0 && !is_digit(line.ptr[from - 1]))
+        from--;
+    while (from > 0 && (is_digit(line.ptr[from - 1]) || line.ptr[from - 1] == '.'))
+        from--;
+    struct span used = span_of(line.ptr + from, at - from);
+    if (!whole_size_take(&used, &found.rss_bytes) || span_trim(used).len > 0 ||
+        !whole_size_take(&limit, &found.limit_bytes) || found.rss_bytes > found.limit_bytes)
+        return;
+    found.source = PROCESS_DOCKER;
+    bool numbered = strchr(".0123456789/", words.word[1].ptr[0]) != NULL;
+    if (from > 0)
+        span_copy(words.word[numbered ? 0 : 1], found.name, sizeof found.name);
+    keep(row, &found);
 }
 
 static void take_kubectl(struct process_row *row, const struct span_words *heads, struct span line)
@@ -284,11 +294,18 @@ void process_row_read(struct process_row *row, struct span text)
 
 #define KB          INT64_C(1024)
 #define ARENA_BYTES (INT64_C(64) << 20)
+#define BRK_BELOW                                                                                  \
+    UINT64_C(0x10000000) /* a program that is not position independent, and what follows it */
+/* Where HotSpot puts a heap of compressed references; -Xmx of more is anywhere. */
+#define JAVA_HEAP_BELOW (UINT64_C(64) << 30)
+#define STACK_LEAST     (INT64_C(900) << 10)
+#define STACK_MOST      (INT64_C(1024) << 10)
+#define GUARD_MOST      (INT64_C(64) << 10)
 
 struct pmap_row {
     uint64_t address;
     int64_t size_bytes, rss_bytes;
-    bool has_rss, writable, anonymous;
+    bool has_rss, writable, anonymous, brk;
 };
 
 static bool is_mode(struct span word)
@@ -332,6 +349,8 @@ static bool row_parse(struct span line, struct pmap_row *row)
     row->writable = word.ptr[1] == 'w';
     rest = span_trim(rest);
     row->anonymous = rest.len == 0 || span_find(rest, SPAN_LITERAL("anon")) >= 0;
+    row->brk = span_contains(rest, SPAN_LITERAL("[heap]")) ||
+               (row->anonymous && row->writable && row->address < BRK_BELOW && word.len == 5);
     return true;
 }
 
@@ -364,10 +383,34 @@ static void take_total(struct pmap *map, struct span line)
         map->total_rss_bytes = rss;
 }
 
+/* What a mapping is, by its address and size and that of the row before. */
+static void take_meaning(struct pmap *map, const struct pmap_row *row, const struct pmap_row *last,
+                         int64_t held)
+{
+    bool beside = last->address + (uint64_t)last->size_bytes == row->address;
+    const struct pmap_row *block = row->writable ? row : last, *guard = row->writable ? last : row;
+    bool guarded = beside && guard->size_bytes > 0 && guard->size_bytes <= GUARD_MOST &&
+                   !guard->writable && block->writable && block->anonymous &&
+                   block->size_bytes >= STACK_LEAST && block->size_bytes <= STACK_MOST;
+    if (row->brk) {
+        map->brk_bytes = saturated_add(map->brk_bytes, held);
+    } else if (guarded) {
+        map->stacks++;
+        map->stack_bytes =
+            saturated_add(map->stack_bytes, block->has_rss ? block->rss_bytes : block->size_bytes);
+    } else if (row->anonymous && row->writable && row->address < JAVA_HEAP_BELOW &&
+               row->address % (1 << 20) == 0 && row->size_bytes >= ARENA_BYTES &&
+               held > map->java_heap_bytes) {
+        map->java_heap_bytes = held;
+        map->java_heap_at = row->address;
+    }
+}
+
 void pmap_read(struct pmap *map, struct span text)
 {
     *map = (struct pmap){.pid = -1, .total_size_bytes = -1, .total_rss_bytes = -1};
     struct span line;
+    struct pmap_row last = {.size_bytes = 0};
     while (span_take_line(&text, &line)) {
         struct pmap_row row;
         int64_t pid;
@@ -393,6 +436,8 @@ void pmap_read(struct pmap *map, struct span text)
             map->arenas++;
             map->arena_bytes = saturated_add(map->arena_bytes, held);
         }
+        take_meaning(map, &row, &last, held);
+        last = row;
     }
 }
 
@@ -443,7 +488,7 @@ void jstat_read(struct jstat *jstat, struct span text)
     static const char *const capacity[] = {"S0C", "S1C", "EC", "OC"};
     struct span_words heads = {.count = 0}, row;
     struct span line;
-    *jstat = (struct jstat){0, -1, -1, -1, -1, -1, -1};
+    *jstat = (struct jstat){0, -1, -1, -1, -1, -1, -1, {.each = 1}};
     while (span_take_line(&text, &line)) {
         if (jstat_is_heading(line)) {
             span_split(line, &heads);
@@ -453,7 +498,9 @@ void jstat_read(struct jstat *jstat, struct span text)
         if (heads.count == 0 || row.count != heads.count || value_of(&heads, &row, "YGC") < 0)
             continue;
         jstat->rows++;
-        jstat->full_gcs = value_of(&heads, &row, "FGC");
+        int64_t full = value_of(&heads, &row, "FGC");
+        bool collected = full > jstat->full_gcs && jstat->full_gcs >= 0;
+        jstat->full_gcs = full;
         jstat->young_gcs = value_of(&heads, &row, "YGC");
         jstat->old_percent = value_of(&heads, &row, "O");
         jstat->heap_used_bytes = sum_of(&heads, &row, used);
@@ -461,9 +508,35 @@ void jstat_read(struct jstat *jstat, struct span text)
         int64_t old_used = value_of(&heads, &row, "OU"), old = value_of(&heads, &row, "OC");
         if (old > 0 && old_used >= 0)
             jstat->old_percent = old_used * 100 / old;
+        if (collected && jstat->old_percent >= 0)
+            gc_series_add(&jstat->old, -1, jstat->old_percent);
         int64_t metaspace = value_of(&heads, &row, "MU");
         jstat->metaspace_used_bytes = metaspace < 0 ? -1 : metaspace * KB;
     }
+}
+
+/* --- profiles of malloc ----------------------------------------------------------------------- */
+
+/* "994112043  39.5%  39.5% 994112043  39.5% rocksdb::X", sizes in bytes or, with a point, in MB. */
+bool malloc_profile_row(struct span line, struct span *name, int64_t *bytes)
+{
+    struct span word, rest = span_trim(line);
+    for (int i = 0; i < 5; i++) {
+        struct span size;
+        int64_t number;
+        if (!span_take_word(&rest, &word))
+            return false;
+        size = word;
+        bool percent = span_ends_with(word, SPAN_LITERAL("%"));
+        if (percent != (i != 0 && i != 3) || !java_size_take(&size, &number))
+            return false;
+        if (i == 0)
+            *bytes = memchr(word.ptr, '.', word.len) == NULL ? number
+                     : number < INT64_MAX >> 20              ? number << 20
+                                                             : INT64_MAX;
+    }
+    *name = span_trim(rest);
+    return name->len > 0;
 }
 
 /* --- tables and leak reports of Eclipse MAT --------------------------------------------------- */
@@ -588,19 +661,44 @@ static bool quoted(struct span line, struct span *name)
     return true;
 }
 
+/* "The class a.B, loaded by ...", "38 instances of a.B, ...": copied from a browser, it has lost its quotes. */
+static bool unquoted(struct span line, struct span *name)
+{
+    static const struct span fronts[] = {
+        SPAN_INIT("instances of "), SPAN_INIT("instance of "), SPAN_INIT("The class "),
+        SPAN_INIT("The classloader/component "), SPAN_INIT("The thread ")};
+    *name = span_of(line.ptr + line.len, 0);
+    for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++) {
+        struct span rest = span_behind(line, fronts[i]);
+        if (rest.len > name->len) /* the first of them in the line */
+            *name = rest;
+    }
+    *name = span_until(*name, " ,@");
+    return name->len > 0;
+}
+
+/* "401,627,128", "31,93,98,208": digits in groups; "187.01 MB". */
+static bool take_occupied(struct span number, int64_t *bytes)
+{
+    struct span size = number;
+    if (java_size_take(&size, bytes) && size.ptr > number.ptr && is_letter(size.ptr[-1]))
+        return true;
+    *bytes = 0;
+    for (size_t i = 0; i < number.len && strchr(" (", number.ptr[i]) == NULL; i++) {
+        if (is_digit(number.ptr[i]) && (__builtin_mul_overflow(*bytes, 10, bytes) ||
+                                        __builtin_add_overflow(*bytes, number.ptr[i] - '0', bytes)))
+            return false;
+    }
+    return *bytes > 0;
+}
+
 /* A sentence of the leak report. */
 static bool read_sentence(struct mat_row *row, struct span line)
 {
-    struct span number = occupied(line);
-    if (number.ptr == NULL || !quoted(line, &row->name))
+    struct span number = occupied(line), rest = line, first;
+    if (number.ptr == NULL || (!quoted(line, &row->name) && !unquoted(line, &row->name)) ||
+        !take_occupied(number, &row->bytes))
         return false;
-    size_t length = 0;
-    while (length < number.len && strchr("0123456789,.'", number.ptr[length]) != NULL)
-        length++;
-    number.len = length;
-    if (!take_last(&number, THOUSANDS, &row->bytes))
-        return false;
-    struct span rest = line, first;
     span_take_word(&rest, &first);
     if (!take_last(&first, THOUSANDS, &row->instances))
         row->instances = 1;

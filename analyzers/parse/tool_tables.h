@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "floor/base/span.h"
+#include "analyzers/parse/gc_log.h"
 #include "analyzers/parse/jcmd_reply.h"
 
 enum process_source {
@@ -24,7 +24,8 @@ enum process_source {
     PROCESS_PS,
     PROCESS_DOCKER,
     PROCESS_KUBECTL,
-    PROCESS_STATUS
+    PROCESS_STATUS,
+    PROCESS_CGROUP
 };
 
 struct process_row {
@@ -68,6 +69,10 @@ struct pmap {
     int64_t arenas;                            /* of malloc */
     int64_t arena_bytes;                       /* resident when that was printed, or their size */
     int64_t anonymous_bytes;                   /* the same of all that have no file */
+    int64_t brk_bytes;                         /* malloc's main arena, "[heap]" */
+    int64_t java_heap_bytes;                   /* the largest at an address of a compressed heap */
+    uint64_t java_heap_at;
+    int64_t stacks, stack_bytes; /* blocks of a megabyte with a guard of a few pages */
 };
 
 bool pmap_is_row(struct span line);
@@ -90,10 +95,14 @@ struct jstat {
     int64_t metaspace_used_bytes;
     int64_t full_gcs; /* since the start, in the last row */
     int64_t young_gcs;
+    struct gc_series old; /* its percent, of rows in which a full collection was new; without times */
 };
 
 bool jstat_is_heading(struct span line);
 void jstat_read(struct jstat *jstat, struct span text);
+
+/* A row of jeprof --text and pprof --text: the function, and what it holds itself. */
+bool malloc_profile_row(struct span line, struct span *name, int64_t *bytes);
 
 /*
  * mat_table: rows of a table of Eclipse MAT that was pasted as text: its histogram, its list of class

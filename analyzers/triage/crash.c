@@ -171,7 +171,7 @@ static bool is_heap_too_large(const struct crash *crash)
     /* JDK 7 and 8 say "malloc" of mappings, too. */
     bool mapping = strstr(crash->how, "reserved memory") != NULL ||
                    strstr(crash->how, "virtual space") != NULL;
-    if (request < 128 * MB || request < total / 5 ||
+    if (request < (fig(crash, HS_ERR_XMX) >= GB ? 64 * MB : 128 * MB) || request < total / 5 ||
         (strstr(crash->how, "malloc") != NULL && !mapping))
         return false;
     if (left < 0 && total < 0 && container <= 0 && crash->platform != HS_ERR_WINDOWS)
@@ -190,6 +190,12 @@ static bool is_page_file(const struct crash *crash)
     return crash->platform == HS_ERR_WINDOWS &&
            (strstr(crash->how, "paging file") != NULL ||
             (left >= 0 && total > 0 && left < most(request_of(crash), total / 50)));
+}
+
+/* The code cache, 2496 KB, is the first that a JVM commits beside its heap. */
+bool crash_is_at_start(int64_t request_bytes)
+{
+    return request_bytes == INT64_C(2555904);
 }
 
 enum oom_cause crash_cause(const struct crash *crash)
@@ -227,6 +233,8 @@ enum oom_cause crash_cause(const struct crash *crash)
         return OOM_CAUSE_HOST;
     if (is_at_commit_limit(crash))
         return OOM_CAUSE_COMMIT_LIMIT;
+    if (crash_is_at_start(request_of(crash)))
+        return OOM_CAUSE_START;
     return available(crash) > 4 * most(request_of(crash), 64 * MB) ? OOM_CAUSE_PROCESS_LIMIT
                                                                    : OOM_CAUSE_UNKNOWN;
 }
@@ -381,6 +389,11 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
                  "%s were refused while the host had %s of %s available: a limit of the process, "
                  "not the memory of the host",
                  request.text, left.text, total.text);
+        return;
+    case OOM_CAUSE_START:
+        snprintf(out, size, "the JVM was refused %s at its start, for its code cache",
+                 request.text);
+        add_known(out, size, ", while the host had ", available(crash), " available");
         return;
     default:
         break;

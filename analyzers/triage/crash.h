@@ -45,6 +45,7 @@ struct size_text size_text(int64_t bytes);
 
 void crash_take(struct crash *crash, const struct hs_err *file);
 /* Of one that ended by exhausted native memory. */
+bool crash_is_at_start(int64_t request_bytes);
 enum oom_cause crash_cause(const struct crash *crash);
 /* One sentence with the numbers of the file. */
 void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, size_t size);

@@ -71,9 +71,9 @@ void facts_add_agent(struct jvm_facts *facts, const char *path)
 #define SUSPECT_BYTES (INT64_C(64) << 20)
 
 static const struct heap_suspect_row ROWS[HEAP_SUSPECT_COUNT] = {
-    [HEAP_SUSPECT_NONE] = {"", 0, "", "", ""},
-#define HEAP_SUSPECT(id, key, instances, patterns, what, advice)                                   \
-    [HEAP_SUSPECT_##id] = {key, instances, patterns, what, advice},
+    [HEAP_SUSPECT_NONE] = {"", 0, 0, "", "", ""},
+#define HEAP_SUSPECT(id, key, instances, native_kb, patterns, what, advice)                        \
+    [HEAP_SUSPECT_##id] = {key, instances, native_kb, patterns, what, advice},
 #include "analyzers/triage/heap_suspects.def"
 };
 
@@ -106,6 +106,15 @@ void heap_objects_add(struct heap_objects *objects, struct span name, int64_t in
         int last = objects->count < HEAP_OBJECTS_MAX ? objects->count++ : HEAP_OBJECTS_MAX - 1;
         memmove(&objects->row[at + 1], &objects->row[at], (size_t)(last - at) * sizeof row);
         objects->row[at] = row;
+    }
+    for (int i = HEAP_SUSPECT_NONE + 1; i < HEAP_SUSPECT_COUNT && instances > 0; i++) {
+        int64_t outside = MIN(instances, INT64_MAX >> 20) * ROWS[i].native_kb * 1024;
+        if (outside > objects->native_class.bytes &&
+            span_fits_one(name, ROWS[i].patterns, span_is_like)) {
+            objects->native = (enum heap_suspect)i;
+            objects->native_class = row;
+            objects->native_class.bytes = outside;
+        }
     }
     enum heap_suspect suspect = suspect_of(name, instances, bytes);
     if (suspect != HEAP_SUSPECT_NONE &&

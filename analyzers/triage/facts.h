@@ -16,6 +16,8 @@
 #include "analyzers/native/rss_account.h"
 #include "analyzers/parse/oom_lines.h"
 #include "floor/base/span.h"
+#include "analyzers/parse/thread_dump.h"
+#include "analyzers/parse/tool_lines.h"
 #include "analyzers/parse/tool_tables.h"
 #include "analyzers/triage/crash.h"
 
@@ -29,14 +31,14 @@
  */
 enum heap_suspect {
     HEAP_SUSPECT_NONE,
-#define HEAP_SUSPECT(id, key, instances, patterns, what, advice) HEAP_SUSPECT_##id,
+#define HEAP_SUSPECT(id, key, instances, native_kb, patterns, what, advice) HEAP_SUSPECT_##id,
 #include "analyzers/triage/heap_suspects.def"
     HEAP_SUSPECT_COUNT,
 };
 
 struct heap_suspect_row {
     const char *key;
-    int64_t instances;
+    int64_t instances, native_kb;
     const char *patterns;
     const char *what;
     const char *advice;
@@ -58,6 +60,9 @@ struct heap_objects {
     /* The class with the most bytes of those that are suspect; NONE: no class is. */
     enum heap_suspect suspect;
     struct heap_class suspected;
+    /* The class whose objects hold most outside of the heap, however few they are; bytes: about so much. */
+    enum heap_suspect native;
+    struct heap_class native_class;
 };
 
 /* instances, bytes: -1 when the table does not say. */
@@ -168,8 +173,9 @@ struct jvm_facts {
     struct facts_ids ids;
     struct facts_loaders loaders;
     struct facts_loaders loaders_before;
-    struct kept_methods methods; /* the number is in the sample */
-    struct heap_objects objects; /* classes 0: no histogram */
+    struct kept_methods methods;      /* the number is in the sample */
+    struct heap_objects objects;      /* classes 0: no histogram */
+    struct heap_objects native_sites; /* functions of a profile of malloc; classes 0: none */
     struct facts_heap_growth heap_growth;
     int64_t heap_used_bytes; /* of GC.heap_info; 0: not known */
     int64_t heap_committed_bytes;
@@ -201,10 +207,12 @@ struct jvm_facts {
     struct crash crash;     /* an error file */
     struct oom_killer kill; /* reports 0: none */
     bool have_lines;
-    struct oom_lines lines;             /* of a console or log */
-    struct process_row row;             /* source PROCESS_NONE: none */
-    struct pmap map;                    /* mappings 0: none */
-    int64_t max_heap_bytes;             /* 0: not known */
+    struct oom_lines lines; /* of a console or log */
+    struct tool_lines tools;
+    struct thread_dump thread_dump, thread_dump_before; /* threads 0: none */
+    struct process_row row;                             /* source PROCESS_NONE: none */
+    struct pmap map;                                    /* mappings 0: none */
+    int64_t max_heap_bytes;                             /* 0: not known */
     int64_t live_loaders, dead_loaders; /* as jmap -permstat and -clstats count them */
     char dead_type[EVENT_NAME_MAX];     /* of most of the dead ones */
 };

@@ -212,6 +212,10 @@ static bool feed_clean(struct facts_reader *reader, const char *file,
         if (reader->on_input != NULL)
             reader->on_input(reader->context, &input);
     }
+    int64_t heap; /* named beside the texts, in words */
+    if (current != NULL && current->facts.max_heap_bytes <= 0 &&
+        java_flag_size(clean->text, SPAN_LITERAL("-Xmx"), &heap))
+        current->facts.max_heap_bytes = heap;
     *ignored_lines = parts.unclaimed_lines;
     return any;
 }
@@ -236,8 +240,7 @@ bool facts_reader_feed_log(struct facts_reader *reader, const char *file,
         .pid = -1,
         .line = 1,
     };
-    *any = log != NULL || lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
-           lines->full_gc_lines > 0;
+    *any = log != NULL || oom_lines_any(lines);
     struct facts_jvm *jvm = *any ? jvm_of(reader, -1) : NULL;
     if (jvm == NULL)
         return !*any;

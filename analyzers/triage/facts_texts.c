@@ -866,6 +866,9 @@ bool facts_read_part(struct facts_jvm *jvm, const struct text_part *part, struct
     case TEXT_CONSOLE:
     case TEXT_MAT_TABLE:
     case TEXT_JSTAT:
+    case TEXT_TOOL_LINES:
+    case TEXT_THREAD_DUMP:
+    case TEXT_MALLOC_PROFILE:
         facts_read_ticket(jvm, part, input);
         return true;
     case TEXT_SMAPS:

@@ -50,11 +50,8 @@ static void merge_lines(struct jvm_facts *facts, const struct oom_lines *lines)
         all->metaspace_committed_bytes = before.metaspace_committed_bytes;
         all->metaspace_reserved_bytes = before.metaspace_reserved_bytes;
     }
-    all->full_gc_lines = saturated_add(before.full_gc_lines, lines->full_gc_lines);
-    if (lines->full_gc_lines == 0) {
-        all->heap_after_bytes = before.heap_after_bytes;
-        all->heap_size_bytes = before.heap_size_bytes;
-    }
+    all->gc = before.gc;
+    gc_log_merge(&all->gc, &lines->gc);
 }
 
 /* "0x00000000c1918f98  1  1968  0x00000000c02b6f78  dead  sun/reflect/DelegatingClassLoader@0x...":
@@ -92,7 +89,7 @@ void facts_read_liveness(struct facts_jvm *jvm, struct span text)
 void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
                       struct facts_input *input)
 {
-    if (lines->last == OOM_LINE_NONE && lines->metaspace_lines == 0 && lines->full_gc_lines == 0)
+    if (!oom_lines_any(lines))
         return;
     input->used = true;
     merge_lines(&jvm->facts, lines);
@@ -100,14 +97,10 @@ void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
 
 void facts_read_lines(struct facts_jvm *jvm, struct span text)
 {
-    static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
-                                        SPAN_INIT("os::commit_memory("),
-                                        SPAN_INIT("native thread")};
     struct oom_lines lines;
-    if (span_row(text, span_contains, SPAN_TABLE(marks)) < 0)
-        return;
     oom_lines_read(&lines, text);
-    merge_lines(&jvm->facts, &lines);
+    if (oom_lines_any(&lines))
+        merge_lines(&jvm->facts, &lines);
 }
 
 void facts_read_error_file(struct facts_jvm *jvm, const struct hs_err *file, struct span text)
@@ -167,6 +160,31 @@ static bool read_mat(struct facts_jvm *jvm, struct span text)
     return objects.classes > 0 || loaders > 0;
 }
 
+static void take_tools(struct jvm_facts *facts, struct span text, struct facts_input *input)
+{
+    struct tool_lines lines, before = facts->tools;
+    tool_lines_read(&lines, text);
+    facts->tools = lines;
+    for (int i = 0; i < TOOL_LINE_COUNT; i++) {
+        input->used = input->used || lines.lines[i] > 0;
+        facts->tools.lines[i] = saturated_add(lines.lines[i], before.lines[i]);
+        if (lines.lines[i] == 0) {
+            facts->tools.used_bytes[i] = before.used_bytes[i];
+            facts->tools.limit_bytes[i] = before.limit_bytes[i];
+        }
+    }
+    if (lines.direct_bytes < 0)
+        facts->tools.direct_bytes = before.direct_bytes;
+    input->used = input->used || lines.direct_bytes >= 0 || lines.cgroup_bytes >= 0;
+    int64_t limit = lines.cgroup_limit_bytes;
+    if (lines.cgroup_bytes >= 0 && facts->row.source == PROCESS_NONE) {
+        facts->row.source = PROCESS_CGROUP;
+        facts->row.rss_bytes = lines.cgroup_bytes;
+    }
+    if (limit > 0 && limit < INT64_C(1) << 50)
+        facts->container_limit_bytes = limit;
+}
+
 void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
                        struct facts_input *input)
 {
@@ -211,6 +229,31 @@ void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
         }
         break;
     }
+    case TEXT_THREAD_DUMP: {
+        struct thread_dump dump;
+        thread_dump_read(&dump, part->text);
+        input->used = dump.threads > 0;
+        if (facts->thread_dump.threads > 0 && facts->thread_dump_before.threads == 0)
+            facts->thread_dump_before = facts->thread_dump;
+        if (input->used)
+            facts->thread_dump = dump;
+        else
+            snprintf(input->note, sizeof input->note, "no thread is in it");
+        break;
+    }
+    case TEXT_MALLOC_PROFILE: {
+        struct span text = part->text, line, function;
+        int64_t bytes;
+        memset(&facts->native_sites, 0, sizeof facts->native_sites);
+        while (span_take_line(&text, &line))
+            if (malloc_profile_row(line, &function, &bytes))
+                heap_objects_add(&facts->native_sites, function, -1, bytes);
+        input->used = facts->native_sites.classes > 0;
+        break;
+    }
+    case TEXT_TOOL_LINES:
+        take_tools(facts, part->text, input);
+        break;
     case TEXT_MAT_TABLE:
         input->used = read_mat(jvm, part->text);
         if (!input->used)
@@ -228,6 +271,9 @@ void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
         struct oom_lines lines;
         oom_lines_read(&lines, part->text);
         facts_take_lines(jvm, &lines, input);
+        if (!input->used)
+            snprintf(input->note, sizeof input->note,
+                     "lines of a log of collections, none of them with the heap before and after");
         break;
     }
     }

@@ -267,8 +267,19 @@ static bool of_limits(const struct jvm_facts *facts, struct finding *finding)
 void triage_answers(const struct jvm_facts *facts, struct triage *out)
 {
     static bool (*const observations[])(const struct jvm_facts *, struct finding *) = {
-        of_error_file, of_process, of_memory_map, of_heap,
-        of_metaspace,  of_loaders, of_names,      of_limits,
+        of_error_file,
+        of_process,
+        triage_of_malloc_profile,
+        triage_of_pmap,
+        triage_of_direct,
+        triage_of_threads,
+        of_memory_map,
+        triage_of_collections,
+        of_heap,
+        of_metaspace,
+        of_loaders,
+        of_names,
+        of_limits,
     };
     heap_growth(facts, out);
     heap_objects(facts, out);

@@ -21,6 +21,17 @@ void triage_memory(const struct jvm_facts *facts, struct triage *out);
 void triage_categories(const struct jvm_facts *facts, struct triage *out);
 /* Error files, the OOM killer, consoles, process tables. */
 void triage_ticket(const struct jvm_facts *facts, struct triage *out);
+/* Logs of collections, and jstat's rows. The observation of one: false when there is no log. */
+void triage_gc(const struct jvm_facts *facts, struct triage *out);
+bool triage_of_collections(const struct jvm_facts *facts, struct finding *finding);
+/* Sentences of other programs, thread dumps; their observations. */
+void triage_tools(const struct jvm_facts *facts, struct triage *out);
+bool triage_of_threads(const struct jvm_facts *facts, struct finding *finding);
+bool triage_of_malloc_profile(const struct jvm_facts *facts, struct finding *finding);
+bool triage_of_pmap(const struct jvm_facts *facts, struct finding *finding);
+bool triage_of_direct(const struct jvm_facts *facts, struct finding *finding);
+/* Fix, command and key of a cause. */
+void triage_advise(struct finding *finding, enum oom_cause cause);
 /* What fills the heap; and what a text says when nothing above was found in it. Called last. */
 void triage_answers(const struct jvm_facts *facts, struct triage *out);
 void triage_suitability(const struct jvm_facts *facts, struct triage *out);

@@ -23,7 +23,7 @@ struct named_figure {
     const char *key;
 };
 
-static void advise(struct finding *finding, enum oom_cause cause)
+void triage_advise(struct finding *finding, enum oom_cause cause)
 {
     const struct oom_cause_row *row = oom_cause_row(cause);
     finding_advice(finding, "%s It decides: %s", row->fix, row->command);
@@ -159,12 +159,14 @@ static void native_oom(const struct jvm_facts *facts, struct triage *out)
         known.figure[HS_ERR_MEM_TOTAL] = facts->row.host_bytes;
         known.figure[HS_ERR_MEM_AVAILABLE] = facts->row.host_free_bytes;
     }
+    if (known.figure[HS_ERR_XMX] < 0 && facts->max_heap_bytes > 0)
+        known.figure[HS_ERR_XMX] = facts->max_heap_bytes;
     const struct crash *crash = &known;
     enum oom_cause cause = crash_cause(crash);
     char sentence[400];
     crash_sentence(crash, cause, sentence, sizeof sentence);
     finding_title(finding, "%s", sentence);
-    advise(finding, cause);
+    triage_advise(finding, cause);
     add_figures(crash, finding, figures, sizeof figures / sizeof figures[0]);
     finding_add_text(finding, "words", crash->how);
     if (cause == OOM_CAUSE_THREADS)
@@ -225,9 +227,11 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                      struct triage *out)
 {
     const struct oom_lines *lines = &facts->lines;
-    bool native = cause == OOM_CAUSE_THREADS || cause == OOM_CAUSE_UNKNOWN ||
-                  cause == OOM_CAUSE_PAGE_FILE || cause == OOM_CAUSE_MAP_COUNT ||
-                  cause == OOM_CAUSE_HEAP_TOO_LARGE;
+    if (cause == OOM_CAUSE_UNKNOWN && facts->have_lines && crash_is_at_start(lines->request_bytes))
+        cause = OOM_CAUSE_START;
+    bool native = cause == OOM_CAUSE_START || cause == OOM_CAUSE_THREADS ||
+                  cause == OOM_CAUSE_UNKNOWN || cause == OOM_CAUSE_PAGE_FILE ||
+                  cause == OOM_CAUSE_MAP_COUNT || cause == OOM_CAUSE_HEAP_TOO_LARGE;
     struct finding *finding = triage_add(out, native ? FINDING_NATIVE_OOM : FINDING_JAVA_OOM);
     int64_t count = facts->have_lines ? lines->lines[lines->last] : 0;
     if (cause == OOM_CAUSE_THREADS)
@@ -245,7 +249,7 @@ static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const 
                       lines->request_bytes);
     else
         finding_title(finding, "%s", oom_cause_row(cause)->what);
-    advise(finding, cause);
+    triage_advise(finding, cause);
     finding_add_text(finding, "words", words);
     finding_add_known(finding, "error_lines", count > 0 ? count : -1);
     if (facts->have_lines) {
@@ -329,11 +333,11 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;
     if (!compiler)
-        advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
-                        : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
-                        : contained                             ? OOM_CAUSE_CONTAINER
-                        : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
-                                                                : OOM_CAUSE_KILLED);
+        triage_advise(finding, is_other_process(facts)                 ? OOM_CAUSE_OTHER_PROCESS
+                               : not_heap >= GB && not_heap > held / 4 ? OOM_CAUSE_NOT_HEAP
+                               : contained                             ? OOM_CAUSE_CONTAINER
+                               : kill->host || kill->orchestrator      ? OOM_CAUSE_HOST
+                                                                       : OOM_CAUSE_KILLED);
     finding_add_text(finding, "process", kill->name);
     finding_add_known(finding, "killed_pid", kill->pid);
     finding_add_known(finding, "held_bytes", held);
@@ -359,7 +363,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
     if (compiler) {
         text_add(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory",
                  kill->invoker);
-        advise(finding, OOM_CAUSE_COMPILER);
+        triage_advise(finding, OOM_CAUSE_COMPILER);
     }
     finding_title(finding, "%s", title);
     finding_add_text(finding, "asked_by", kill->invoker);
@@ -405,9 +409,13 @@ static void arenas(const struct jvm_facts *facts, struct triage *out)
     if (map->arenas < ARENAS_MIN || map->arena_bytes < ARENAS_BYTES_MIN || map->is_other)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
-    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s",
+    char brk[64] = "";
+    if (map->brk_bytes >= ARENAS_BYTES_MIN)
+        snprintf(brk, sizeof brk, "; the main arena ([heap]) holds %s more",
+                 size_text(map->brk_bytes).text);
+    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s%s",
                   map->arenas, size_text(map->arena_bytes).text,
-                  map->has_rss ? " resident" : " of addresses");
+                  map->has_rss ? " resident" : " of addresses", brk);
     if (!map->has_rss) /* addresses cost nothing */
         finding->severity = SEVERITY_INFO;
     finding_add_int(finding, "arena_mappings", map->arenas);
@@ -447,7 +455,7 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
                       " %% full after %" PRId64 " full collections",
                       jstat->old_percent, jstat->full_gcs);
         finding->severity = SEVERITY_WARNING;
-        advise(finding, OOM_CAUSE_HEAP);
+        triage_advise(finding, OOM_CAUSE_HEAP);
     }
     if (!facts->have_lines)
         return;
@@ -462,16 +470,6 @@ static void logs(const struct jvm_facts *facts, struct triage *out)
         finding_add_int(finding, "growth_bytes", grown);
         finding_add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
         finding_add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
-    }
-    if (lines->full_gc_lines >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
-        struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
-        finding_title(finding,
-                      "the Java heap is full: %" PRId64
-                      " full collections left it as it was, %s of %s at last",
-                      lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
-                      size_text(lines->heap_size_bytes).text);
-        finding->severity = SEVERITY_WARNING;
-        advise(finding, OOM_CAUSE_HEAP);
     }
 }
 
@@ -516,5 +514,7 @@ void triage_ticket(const struct jvm_facts *facts, struct triage *out)
     resident_against_nmt(facts, out);
     arenas(facts, out);
     retained(facts, out);
+    triage_gc(facts, out);
+    triage_tools(facts, out);
     logs(facts, out);
 }

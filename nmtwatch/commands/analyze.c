@@ -262,24 +262,14 @@ static bool read_all(const struct saved *saved, struct facts_reader *reader,
         const char *path = saved->files[i].path;
         char error[512];
         struct span text;
+        struct saved_log log;
         const char *cut;
         int64_t ignored = 0;
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
         if (dump_is(path))
             continue;
-        if (large_log_is(path)) {
-            bool known;
-            any = true;
-            if (!large_log_read(path, reader, &known, error, sizeof error)) {
-                clear(progress);
-                print_error("nmtwatch analyze: %s\n", error);
-            }
-            if (!known)
-                keep_unrecognised(analysis, path, SPAN_LITERAL("log"));
-            continue;
-        }
-        if (!saved_read(path, &text, &cut, error, sizeof error)) {
+        if (!saved_read(path, &text, &log, &cut, error, sizeof error)) {
             clear(progress);
             print_error("nmtwatch analyze: %s\n", error);
             continue;
@@ -295,6 +285,13 @@ static bool read_all(const struct saved *saved, struct facts_reader *reader,
         if (cut != NULL) {
             clear(progress);
             print_error("nmtwatch analyze: %s: %s\n", path, cut);
+        }
+        if (log.is_log) {
+            bool known;
+            analysis->failed = !saved_log_take(&log, path, reader, &known) || analysis->failed;
+            if (!known)
+                keep_unrecognised(analysis, path, SPAN_LITERAL("log"));
+            continue;
         }
         struct recorded *recorded =
             recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;
@@ -315,6 +312,17 @@ struct jvm_case {
     const struct jvm_facts *facts;
     struct triage triage;
 };
+
+/* Nothing of what was given says anything about memory. */
+static bool is_unknown(const struct analysis *analysis, const struct jvm_case *cases, int count)
+{
+    bool answered = analysis->dumps != NULL;
+    for (int i = 0; i < analysis->input_count; i++)
+        answered = answered || analysis->inputs[i].what.used;
+    for (int i = 0; i < count; i++)
+        answered = answered || cases[i].triage.finding_count > 0;
+    return !answered;
+}
 
 /* Findings of all JVMs, each with its process id when there are several. */
 static int collect(const struct facts_reader *reader, const struct analysis *analysis,
@@ -337,7 +345,7 @@ static int collect(const struct facts_reader *reader, const struct analysis *ana
     }
     for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next)
         worst = said->finding_count > 0 && worst < 1 ? 1 : worst;
-    return worst;
+    return is_unknown(analysis, cases, count) ? EXIT_UNKNOWN : worst;
 }
 
 static void overview_of(const struct jvm_case *cases, int count, struct triage_overview *overview)
@@ -469,31 +477,32 @@ static void inputs_page(const struct analysis *analysis, struct page *page)
 }
 
 /* A page for each JVM and each dump; what is about all of them is a page without a title: the first one, in a
- * file of HTML the last one. own: room for count + 1 pages, which the caller frees; pages: for all. */
+ * file of HTML the last one. unknown: that page alone, and it has the headline. own: room for count + 1 pages, which
+ * the caller frees; pages: for all. */
 static int make_pages(const struct analysis *analysis, const struct jvm_case *cases, int count,
-                      bool html, struct page *own, const struct page **pages)
+                      bool unknown, enum form form, struct page *own, const struct page **pages)
 {
     int made = 0;
+    struct page *all = &own[count];
     struct triage_overview overview;
     overview_of(cases, count, &overview);
-    bool alone = html && count == 0 && analysis->dumps == NULL;
-    page_begin(&own[count], alone ? "nothing here is about the memory of a JVM" : "",
-               alone ? "UNKNOWN" : "", SEVERITY_INFO);
-    page_set_tone(&own[count], PAGE_UNKNOWN);
-    triage_overview_page(&overview, &own[count]);
-    if (overview.files > 1 && !html)
-        pages[made++] = &own[count];
-    for (int i = 0; i < count; i++) {
+    page_begin(all, unknown ? "nothing here is about the memory of a JVM" : "",
+               unknown ? "UNKNOWN" : "", SEVERITY_INFO);
+    page_set_tone(all, PAGE_UNKNOWN);
+    triage_overview_page(&overview, all);
+    if (form != AS_HTML && (unknown || overview.files > 1))
+        pages[made++] = all;
+    for (int i = 0; i < count && !unknown; i++) {
         const struct triage_report report = {.facts = cases[i].facts, .triage = &cases[i].triage};
         triage_report_page(&report, &own[i]);
         pages[made++] = &own[i];
     }
     for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next)
         pages[made++] = &said->page;
-    if (html) {
-        inputs_page(analysis, &own[count]);
-        pages[made++] = &own[count];
-    }
+    if (form == AS_HTML || (unknown && form == AS_MARKDOWN))
+        inputs_page(analysis, all);
+    if (form == AS_HTML)
+        pages[made++] = all;
     return made;
 }
 
@@ -511,7 +520,8 @@ static int print_pages(const struct analysis *analysis, const struct jvm_case *c
         print_error("nmtwatch analyze: out of memory\n");
         ok = false;
     } else {
-        made = make_pages(analysis, cases, count, form == AS_HTML, own, pages);
+        made = make_pages(analysis, cases, count, is_unknown(analysis, cases, count), form, own,
+                          pages);
     }
     if (ok && form == AS_HTML)
         ok = page_html_all(pages, made, stdout);
@@ -551,8 +561,6 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, enu
             code = collect(reader, &analysis, cases, count);
             if (form == AS_JSON)
                 print_json(&analysis, reader, cases, count);
-            else if (count == 0 && analysis.dumps == NULL && form != AS_HTML)
-                print_inputs(&analysis);
             else if (print_pages(&analysis, cases, count, form) != 0)
                 code = EXIT_IO;
         }
@@ -615,12 +623,13 @@ const struct command command_analyze = {
              "PerfCounter.print, class-load and GC logs of any size, hs_err files and\n"
              "VM.info, VM.flags, jstat, smaps, recordings; and what else a ticket\n"
              "holds: OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top,\n"
-             "ps, pmap, docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT.\n"
+             "ps, pmap, docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT,\n"
+             "thread dumps, profiles of malloc, what YARN, Netty and Gradle say.\n"
              "Of heap dumps: who holds class loaders (nmtwatch holders). Two summaries of one\n"
              "JVM are two measurements; the files' times say which was first. With several\n"
              "JVMs a text without a process id is judged by itself.\n"
              "\n"
-             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing\n"
-             "could be read.\n",
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (nothing of\n"
+             "it is about the memory of a JVM), 64 usage, 74 nothing could be read.\n",
     .run = run,
 };

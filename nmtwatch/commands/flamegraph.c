@@ -40,7 +40,7 @@ static enum call_frame_kind kind_of(const char *name, bool outermost)
 /* Outermost first, as lines have it. False: it is no stack. */
 static bool add_line(struct call_tree *tree, char *line)
 {
-    static struct call_frame frames[FRAMES_MAX];
+    static struct stack_frame frames[FRAMES_MAX];
     line[strcspn(line, "\r\n")] = '\0';
     char *space = strrchr(line, ' '), *end;
     if (space == NULL)
@@ -61,7 +61,7 @@ static bool add_line(struct call_tree *tree, char *line)
     for (int i = depth - 1; i >= 0; i--) {
         char *name = strsep(&at, ";");
         frames[i] =
-            (struct call_frame){.name = name, .kind = kind_of(name, i == depth - 1 && i > 0)};
+            (struct stack_frame){.name = name, .kind = kind_of(name, i == depth - 1 && i > 0)};
     }
     call_tree_add(tree, frames, depth, samples);
     return true;
@@ -187,11 +187,19 @@ static bool write_page(const struct source *before, const struct source *after,
     return flamegraph_write(after->tree, &page, out);
 }
 
+static bool is_collapsed(const char *output)
+{
+    size_t length = strlen(output);
+    return length > 4 && strcmp(output + length - 4, ".txt") == 0;
+}
+
 static int write_output(const char *output, const struct source *before, const struct source *after,
                         const struct profile_difference *difference)
 {
     FILE *out = result_open(output, 0);
-    if (result_close(out, output, out != NULL && write_page(before, after, difference, out)))
+    bool good = out != NULL && (is_collapsed(output) ? collapsed_write(after->tree, out)
+                                                     : write_page(before, after, difference, out));
+    if (result_close(out, output, good))
         return 0;
     return print_failure(EXIT_IO, "nmtwatch flamegraph: %s: %s\n", output, strerror(errno));
 }
@@ -217,7 +225,8 @@ static int run(int argc, char **argv)
     const char *output = NULL;
     bool absolute = false;
     const struct option_row rows[] = {
-        {'o', "output", "FILE", option_take_text, &output, "the page (.html)"},
+        {'o', "output", "FILE", option_take_text, &output,
+         "the page (.html), or collapsed stacks (.txt)"},
         {0, "absolute", NULL, NULL, &absolute, "compare samples, not shares"},
     };
     int operands, code;
@@ -226,7 +235,9 @@ static int run(int argc, char **argv)
     if (operands < 1 || operands > 2)
         return options_error(&command_flamegraph, "one profile, or two: before and after");
     if (operands == 1 && output == NULL)
-        return options_error(&command_flamegraph, "-o FILE.html is needed");
+        return options_error(&command_flamegraph, "-o FILE.html or -o FILE.txt is needed");
+    if (operands == 2 && output != NULL && is_collapsed(output))
+        return options_error(&command_flamegraph, "collapsed stacks (.txt) are of one profile");
     if (operands == 1 && absolute)
         return options_error(&command_flamegraph, "--absolute is for two profiles");
 
@@ -259,11 +270,13 @@ static int run(int argc, char **argv)
 const struct command command_flamegraph = {
     .name = "flamegraph",
     .summary = "a profile as a flame graph, or what differs between two",
-    .usage = "Usage: nmtwatch flamegraph PROFILE -o FILE.html\n"
+    .usage = "Usage: nmtwatch flamegraph PROFILE -o FILE.html|FILE.txt\n"
              "       nmtwatch flamegraph BEFORE AFTER [-o FILE.html] [--absolute]\n"
              "\n"
              "A profile is a JFR file of the agent, or collapsed stacks (\"a;b;c 12\") of any\n"
-             "profiler. Of two, frames are as wide as they are in AFTER, red where they take\n"
+             "profiler; -o FILE.txt writes it as collapsed stacks.\n"
+             "\n"
+             "Of two, frames are as wide as they are in AFTER, red where they take\n"
              "more than in BEFORE and blue where they take less, and a table names the\n"
              "methods that changed most, and those that are new or gone. Without -o the table\n"
              "is printed. Shares are compared: the profiles need not be of the same length;\n"

@@ -31,8 +31,8 @@ struct rss_watch *rss_open(const struct target *target, char *error, size_t erro
 /* frames: innermost first; names stay until stacks_close. */
 void rss_touch(struct rss_watch *watch, const struct perf_sample *sample,
                const struct stack_frame *frames, int depth);
-/* Reads the mappings again: rows of growth, and the tree of it in bytes, outermost the row. Frees the
- * watch. False with a sentence: the process has gone. */
+/* Reads the mappings again (of a process that has ended: growth is that of the pages that were touched): rows of
+ * growth, and the tree of it in bytes, outermost the row. Frees the watch. False with a sentence. */
 bool rss_close(struct rss_watch *watch, const struct target *target, struct observe_report *report,
                char *error, size_t error_size);
 

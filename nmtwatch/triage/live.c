@@ -68,7 +68,7 @@ static void mapped_agents(const struct target *target, struct jvm_facts *facts)
     struct span text, rest, line;
     const char *cut;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
-    if (!saved_read(path, &text, &cut, error, sizeof error))
+    if (!saved_read(path, &text, NULL, &cut, error, sizeof error))
         return;
     facts->agents_known = true;
     size_t jdk_at = jdk_prefix(text);
@@ -330,7 +330,7 @@ static void read_smaps(struct asking *asking, const struct step *step)
     say(asking, step->command);
     snprintf(path, sizeof path, "/proc/%d/smaps", (int)asking->target->pid);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
-    if (!saved_read(path, &text, &cut, error, sizeof error)) {
+    if (!saved_read(path, &text, NULL, &cut, error, sizeof error)) {
         snprintf(record->note, sizeof record->note, "%.150s", error);
         return;
     }
@@ -531,8 +531,8 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
             return;
         asking->outside_step = add_step(asking->live, "observe rss");
         asking->outside =
-            observe(asking, OBSERVE_RSS, PROFILE_COLLAPSED,
-                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, asking->outside_step);
+            observe(asking, OBSERVE_RSS, PROFILE_TOP, left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS,
+                    asking->outside_step);
         return;
     }
     if (!observe_child_ended(asking->outside, &result))
@@ -540,7 +540,7 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
     size_t length;
     char *text = observed(asking->outside, &result, asking->outside_step, &length);
     if (text != NULL) {
-        observe_outside(text, &facts->toucher);
+        observe_outside(text, length, &facts->toucher);
         facts->toucher.span_s = (double)result.elapsed_ms / 1000.0;
     }
     free(text);

@@ -1,9 +1,9 @@
 #include "nmtwatch/triage/saved.h"
 
+#include "analyzers/classlog/classlog.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 #include "analyzers/text/clean_text.h"
-#include "nmtwatch/classlog/log_feed.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #define DEPTH_MAX     16
+#define BLOCK_BYTES   ((size_t)1 << 18)
 #define FRONT_CHECKED ((size_t)1 << 20) /* of an endless input: a text has no zero bytes in it */
 
 static bool add_file(struct saved *saved, const char *path, const struct stat *status)
@@ -199,23 +200,13 @@ bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size)
 
 /* --- read ------------------------------------------------------------------------------------- */
 
-/* Of an endless input whether more of it is wanted. NULL: yes. */
-static const char *senseless(struct span front)
+/* An endless input that begins so holds no text. */
+static bool is_no_text(struct span front)
 {
-    struct text_parts parts;
-    struct text_part part;
     bool packed = false;
     for (size_t i = 0; i < sizeof PACKERS / sizeof *PACKERS; i++)
         packed = packed || span_starts_with(front, PACKERS[i].magic);
-    if (!packed && !clean_text_is_utf16(front) && memchr(front.ptr, '\0', front.len) != NULL)
-        return "no text, and without an end: its first MiB was read";
-    if (packed || front.len < ENDLESS_BYTES)
-        return NULL;
-    text_parts_begin(&parts, front);
-    return text_parts_next(&parts, &part) ? NULL
-                                          : "nothing of a JVM in its first 64 MiB, and without an "
-                                            "end: save it as a file to have "
-                                            "all of it read";
+    return !packed && !clean_text_is_utf16(front) && memchr(front.ptr, '\0', front.len) != NULL;
 }
 
 /* To the first byte that was ever written: a log that its rotation cut to nothing goes on where it was, behind a
@@ -225,14 +216,85 @@ static bool skip_hole(int fd)
     return lseek(fd, 0, SEEK_DATA) >= 0 || errno != ENXIO;
 }
 
-bool saved_read(const char *path, struct span *text, const char **cut, char *error,
-                size_t error_size)
+/* --- a log that is not read as a whole ------------------------------------------------------------------- */
+
+#define KIND_BYTES ((size_t)1 << 18)
+#define ENDS_BYTES (INT64_C(1) << 20)
+
+/* Whether it is one, by its front; the first part decides. */
+static bool log_begin(struct saved_log *log, struct span front)
 {
+    const struct classlog_options options = {0};
+    struct clean_text clean;
+    struct text_parts parts;
+    struct text_part part = {.kind = TEXT_UNRECOGNISED};
+    front.len = front.len < KIND_BYTES ? front.len : KIND_BYTES;
+    if (front.len == 0 || memchr(front.ptr, '\0', front.len) != NULL || /* packed, UTF-16, a dump */
+        !clean_text_make(&clean, front))
+        return false;
+    text_parts_begin(&parts, clean.text);
+    if (!text_parts_next(&parts, &part))
+        part.kind = TEXT_UNRECOGNISED;
+    clean_text_free(&clean);
+    log->is_log =
+        part.kind == TEXT_CLASS_LOG || part.kind == TEXT_CONSOLE || part.kind == TEXT_UNRECOGNISED;
+    if (part.kind == TEXT_CLASS_LOG)
+        log->classes = classlog_create(&options);
+    oom_lines_begin(&log->lines);
+    return log->is_log;
+}
+
+/* Bytes of the complete lines of a block, which were read. size: of the file; -1: not known. */
+static size_t log_feed_block(struct saved_log *log, struct span text, int64_t size)
+{
+    const char *end = text.len > 0 ? memrchr(text.ptr, '\n', text.len) : NULL;
+    size_t used = end == NULL ? 0 : (size_t)(end - text.ptr) + 1;
+    if (log->classes != NULL)
+        used = classlog_feed(log->classes, text.ptr, text.len);
+    log->bytes += (int64_t)used;
+    /* An application that writes into its class log says so when it starts and when it ends. */
+    if (log->classes == NULL || log->bytes <= ENDS_BYTES || size - log->bytes < ENDS_BYTES)
+        oom_lines_feed(&log->lines, span_of(text.ptr, used));
+    return used;
+}
+
+/* From what is in the buffer to the end, in constant memory: the buffer is not enlarged. */
+static int log_read(struct saved_log *log, gzFile file, char *bytes, size_t have, size_t room,
+                    int64_t size)
+{
+    int got = 0;
+    do {
+        size_t used = log_feed_block(log, span_of(bytes, have), size);
+        if (used == 0 && have > room / 2) /* one line without end */
+            used = have;
+        have -= used;
+        memmove(bytes, bytes + used, have);
+        got = gzread(file, bytes + have, (unsigned)(room - have - CLASSLOG_PADDING));
+        have += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    log_feed_block(log, span_of(bytes, have), size);
+    return got;
+}
+
+bool saved_log_take(struct saved_log *log, const char *path, struct facts_reader *reader, bool *any)
+{
+    bool ok = facts_reader_feed_log(reader, path, &log->lines, log->classes, any);
+    classlog_destroy(log->classes);
+    return ok;
+}
+
+bool saved_read(const char *path, struct span *text, struct saved_log *log, const char **cut,
+                char *error, size_t error_size)
+{
+    struct stat status;
     *text = span_of(NULL, 0);
+    if (log != NULL)
+        *log = (struct saved_log){.is_log = false};
     *cut = NULL;
     int fd =
         strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     bool endless = fd >= 0 && input_is_endless(fd), empty = fd >= 0 && !endless && !skip_hole(fd);
+    int64_t size = fd >= 0 && !endless && fstat(fd, &status) == 0 ? (int64_t)status.st_size : -1;
     gzFile file = fd >= 0 ? gzdopen(fd, "rb") : NULL;
     if (file == NULL) {
         snprintf(error, error_size, "%s: %s", path, errno != 0 ? strerror(errno) : "out of memory");
@@ -241,7 +303,7 @@ bool saved_read(const char *path, struct span *text, const char **cut, char *err
         return false;
     }
     gzbuffer(file, 1 << 18);
-    size_t capacity = 1 << 16, length = 0;
+    size_t capacity = BLOCK_BYTES, length = 0;
     char *bytes = malloc(capacity);
     int got = 0;
     while (bytes != NULL && !empty &&
@@ -249,12 +311,17 @@ bool saved_read(const char *path, struct span *text, const char **cut, char *err
         length += (size_t)got;
         if (length < capacity)
             continue;
+        bool large = log != NULL && (capacity == LARGE_LOG_BYTES ||
+                                     (capacity == BLOCK_BYTES && size > (int64_t)LARGE_LOG_BYTES));
         if ((int64_t)capacity >= SAVED_TEXT_MAX)
             *cut = "longer than is read: its front counts";
-        else if (endless && (capacity == FRONT_CHECKED || capacity == ENDLESS_BYTES))
-            *cut = senseless(span_of(bytes, length));
-        if (*cut != NULL) {
-            length = endless && length == ENDLESS_BYTES ? FRONT_CHECKED : length;
+        else if (endless && capacity == FRONT_CHECKED && is_no_text(span_of(bytes, length)))
+            *cut = "no text, and without an end: its first MiB was read";
+        if (*cut != NULL)
+            break;
+        if (large && log_begin(log, span_of(bytes, length))) {
+            got = log_read(log, file, bytes, length, capacity, size);
+            length = 0;
             break;
         }
         char *more = realloc(bytes, capacity * 2);
@@ -268,18 +335,19 @@ bool saved_read(const char *path, struct span *text, const char **cut, char *err
     }
     int code = Z_OK;
     const char *words = gzerror(file, &code);
+    bool is_log = log != NULL && log->is_log, any = length > 0 || is_log;
+    bool ok = bytes != NULL && (got >= 0 || any);
     if (bytes == NULL)
         snprintf(error, error_size, "%s: out of memory", path);
-    else if (got < 0 && length == 0)
+    else if (!ok)
         snprintf(error, error_size, "%s: %s", path, code == Z_ERRNO ? strerror(errno) : words);
-    bool ok = bytes != NULL && (got >= 0 || length > 0);
     /* A gzip member without its end, too. */
-    if (*cut == NULL && length > 0 && (got < 0 || code == Z_BUF_ERROR))
+    if (*cut == NULL && any && (got < 0 || code == Z_BUF_ERROR))
         *cut = "damaged: its front counts";
     gzclose(file);
-    if (!ok) {
+    if (!ok || is_log) {
         free(bytes);
-        return false;
+        return ok;
     }
     *text = span_of(bytes, length);
     return true;
@@ -303,92 +371,4 @@ void saved_free(struct saved *saved)
         free(saved->files[i].path);
     free(saved->files);
     memset(saved, 0, sizeof *saved);
-}
-
-/* --- large log ------------------------------------------------------------------------------- */
-
-#define FRONT_BYTES ((size_t)1 << 18)
-#define ENDS_BYTES  (INT64_C(1) << 20)
-
-/* What the front of a file is; the first part decides. False: it cannot be read. */
-static bool kind_of(const char *path, enum text_kind *kind)
-{
-    struct clean_text clean;
-    struct text_parts parts;
-    struct text_part part = {.kind = TEXT_UNRECOGNISED};
-    char *front = malloc(FRONT_BYTES);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 && front != NULL ? pread(fd, front, FRONT_BYTES, 0) : -1;
-    bool ok = got > 0 && memchr(front, '\0', (size_t)got) == NULL && /* packed, UTF-16, a dump */
-              clean_text_make(&clean, span_of(front, (size_t)got));
-    if (ok) {
-        text_parts_begin(&parts, clean.text);
-        if (!text_parts_next(&parts, &part))
-            part.kind = TEXT_UNRECOGNISED;
-        clean_text_free(&clean);
-    }
-    if (fd >= 0)
-        close(fd);
-    free(front);
-    *kind = part.kind;
-    return ok;
-}
-
-bool large_log_is(const char *path)
-{
-    struct stat status;
-    enum text_kind kind;
-    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_size > LARGE_LOG_BYTES && kind_of(path, &kind) &&
-           (kind == TEXT_CLASS_LOG || kind == TEXT_CONSOLE || kind == TEXT_UNRECOGNISED);
-}
-
-/* Complete lines of a block. */
-static size_t lines_of(struct span text)
-{
-    const char *end = text.len > 0 ? memrchr(text.ptr, '\n', text.len) : NULL;
-    return end == NULL ? 0 : (size_t)(end - text.ptr) + 1;
-}
-
-bool large_log_read(const char *path, struct facts_reader *reader, bool *any, char *error,
-                    size_t error_size)
-{
-    enum text_kind kind;
-    struct oom_lines lines;
-    struct log_feed feed;
-    struct span text;
-    enum feed_state state = FEED_FAILED;
-    struct classlog *log = NULL;
-    const struct classlog_options options = {0};
-    *any = false;
-    bool class_log = kind_of(path, &kind) && kind == TEXT_CLASS_LOG;
-    oom_lines_begin(&lines);
-    if (class_log)
-        log = classlog_create(&options);
-    if (class_log && log == NULL)
-        return text_error(error, error_size, "%s: out of memory", path);
-    if (!log_feed_open(&feed, path)) {
-        snprintf(error, error_size, "%s", feed.error);
-        log_feed_close(&feed);
-        classlog_destroy(log);
-        return false;
-    }
-    while ((state = log_feed_next(&feed, &text)) == FEED_MORE) {
-        size_t used = lines_of(text);
-        if (class_log)
-            used = classlog_feed(log, text.ptr, text.len);
-        /* An application that writes into its class log says so when it starts and when it ends. */
-        if (!class_log || feed.bytes <= ENDS_BYTES || feed.size - feed.bytes < ENDS_BYTES)
-            oom_lines_feed(&lines, span_of(text.ptr, used));
-        log_feed_used(&feed, used);
-    }
-    oom_lines_feed(&lines, text);
-    if (class_log)
-        log_feed_finish(&feed, log);
-    bool ok = facts_reader_feed_log(reader, path, &lines, log, any) && state == FEED_END;
-    if (!ok)
-        snprintf(error, error_size, "%s", state == FEED_END ? "out of memory" : feed.error);
-    log_feed_close(&feed);
-    classlog_destroy(log);
-    return ok;
 }

@@ -33,10 +33,25 @@ struct saved {
  * no memory. */
 bool saved_collect(struct saved *saved, char *const *paths, int count, char *error,
                    size_t error_size);
-/* The text is the caller's to free (text->ptr). cut: why what is there is not all of it; NULL: it is. An endless
- * input is read no further when its front is no text, or none that is known. */
-bool saved_read(const char *path, struct span *text, const char **cut, char *error,
-                size_t error_size);
+/* A log of any size: class loads by analyzers/classlog, what an application or a collector says of memory by
+ * oom_lines. */
+struct classlog;
+struct saved_log {
+    bool is_log;
+    struct oom_lines lines;
+    struct classlog *classes; /* NULL: no class-load log */
+    int64_t bytes;
+};
+
+/* The text is the caller's to free (text->ptr). A log of more than LARGE_LOG_BYTES is read in blocks to its end,
+ * packed by gzip or from a pipe, too: then log is what was found and the text is empty. cut: why what is there is
+ * not all of it; NULL: it is. An endless input that is no text is read no further. log may be NULL: all is text. */
+#define LARGE_LOG_BYTES ((size_t)64 << 20) /* as CLEAN_TEXT_MAX */
+bool saved_read(const char *path, struct span *text, struct saved_log *log, const char **cut,
+                char *error, size_t error_size);
+/* Into the facts, and frees it. *any: something was recognised. False: out of memory. */
+bool saved_log_take(struct saved_log *log, const char *path, struct facts_reader *reader,
+                    bool *any);
 /* The first bytes of it, at most size; 0: cannot be read, or standard input, which is read once. */
 size_t saved_front(const char *path, char *front, size_t size);
 void saved_free(struct saved *saved);
@@ -50,17 +65,3 @@ void saved_free(struct saved *saved);
 /* Replaces *text, which was allocated, by what it holds; a text that is not packed stays. False
  * with a sentence: no library, damaged, or larger than max_bytes; *text is as it was. */
 bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size);
-
-/* large_log: a log of any size into a facts, in constant memory.
- *
- * Texts are read as a whole, because what stands around them is only known by all of their lines. A
- * log of more than LARGE_LOG_BYTES is read in blocks instead: class loads by analyzers/classlog, what
- * an application or a collector says of memory by oom_lines. Setup context. */
-
-#define LARGE_LOG_BYTES (INT64_C(64) << 20) /* as CLEAN_TEXT_MAX */
-
-/* A regular file of that size, not packed, whose front is a log or nothing that is known. */
-bool large_log_is(const char *path);
-/* *any: something was recognised. False with a sentence; what was read until then counts. */
-bool large_log_read(const char *path, struct facts_reader *reader, bool *any, char *error,
-                    size_t error_size);

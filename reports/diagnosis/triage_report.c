@@ -321,6 +321,14 @@ static void put_steps(const struct triage_report *report, struct page *page)
               units_microseconds(pause_us).text);
 }
 
+/* A saved text does so when an agent or what agents leave behind is in it; a live triage is asked about it, too. */
+static bool speaks_of_profiler(const struct triage_report *report)
+{
+    return report->step_count > 0 || report->facts->agent_count > 0 || report->facts->ids.have ||
+           report->triage->explained.preallocates != EXPLAINED_CANNOT_TELL ||
+           report->triage->suitability.suitability == SUITABILITY_NOT_APPROPRIATE;
+}
+
 void triage_report_page(const struct triage_report *report, struct page *page)
 {
     const struct jvm_facts *facts = report->facts;
@@ -331,23 +339,28 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     if (facts->identity.jdk_major > 0)
         snprintf(who + strlen(who), sizeof who - strlen(who), "%sJDK %d", who[0] ? ", " : "",
                  facts->identity.jdk_major);
-    bool found = triage->finding_count > 0 && triage->findings[0].severity > SEVERITY_INFO;
+    bool found = triage->finding_count > 0 &&
+                 (triage->findings[0].severity > SEVERITY_INFO || report->step_count == 0);
     snprintf(title, sizeof title, "%s%s%s",
              found ? triage->findings[0].title : "nothing above a note",
              who[0] != '\0' ? " - " : "", who);
     int status = triage_status(triage);
-    page_begin(page, title, STATUS[status], (enum severity)status);
+    page_begin(page, title, found && status == 0 ? "NOTE" : STATUS[status], (enum severity)status);
     put_findings(triage, page);
     put_categories(facts, page);
     put_rss(facts, page);
     put_sites(facts, page);
-    put_agent(report, page);
+    bool profiler = speaks_of_profiler(report);
+    if (profiler)
+        put_agent(report, page);
     put_names(&facts->flow, "Classes loaded, by family", true, page);
     put_names(&facts->stock, "Classes alive, by family", false, page);
     methods_section(page, &facts->sample, &facts->methods);
     put_loaders(facts, page);
     put_heap_growth(facts, page);
     put_steps(report, page);
+    if (!profiler)
+        return;
     page_heading(page, "A profiler on this application");
     const struct suitability_verdict *verdict = &triage->suitability;
     page_text(page, "%s: %s.", suitability_name(verdict->suitability), verdict->reason);

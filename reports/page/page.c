@@ -201,6 +201,7 @@ void page_finding(struct page *page, const struct finding *finding)
         return;
     finding_copy(own, &page->texts, finding);
     block->finding = own;
+    block->in_title = span_starts_with(span_from_cstr(page->title), span_from_cstr(own->title));
     block->tone = (enum page_tone)finding->severity;
 }
 
@@ -367,7 +368,8 @@ static void put_finding(FILE *out, const struct page *page, const struct page_bl
     fprintf(out, "%s: ", severity_name(finding->severity));
     if (block->about != NULL)
         put(out, "", block->about, ": ");
-    put(out, "", finding->title, "\n\n");
+    if (!block->in_title)
+        put(out, "", finding->title, "\n\n");
     fprintf(out, "`%s`", row->id);
     if (finding->family[0] != '\0')
         put(out, " ", finding->family, "");

@@ -91,6 +91,7 @@ struct page_block {
     bool open;          /* PAGE_DETAILS */
     /* PAGE_FINDING */
     const struct finding *finding;
+    bool in_title;                  /* the page's title has the finding's */
     int number;                     /* 0: none */
     const char *about, *about_link; /* whose finding it is; NULL */
     const char *when;               /* NULL */

@@ -314,7 +314,8 @@ static void put_finding(const struct terminal *terminal, const struct page_block
     fputc('\n', terminal->out);
     if (block->about != NULL)
         terminal_wrapped(terminal, 2, block->about);
-    terminal_wrapped(terminal, 2, finding->title);
+    if (!block->in_title)
+        terminal_wrapped(terminal, 2, finding->title);
     terminal_finding_details(terminal, finding);
 }
 

@@ -344,12 +344,18 @@ static void print_lost_stacks(const json_t *status, FILE *out)
 
 static void print_figures(const json_t *status, const char *file, FILE *out)
 {
-    int64_t count;
+    int64_t count, process_ns, sampled_ns;
     char line[160];
     if (number_of(status, "samples", &count)) {
         snprintf(line, sizeof line, "%s, stored %s", units_count(count).text,
                  count_of(status, "stored").text);
         print_line("samples", line, out);
+    }
+    if (number_of(status, "process_cpu_ns", &process_ns) && process_ns > 0 &&
+        number_of(status, "sampled_cpu_ns", &sampled_ns) && sampled_ns > 0) {
+        snprintf(line, sizeof line, "the samples stand for %.1f %% of the process's %.1f s",
+                 100.0 * (double)sampled_ns / (double)process_ns, (double)process_ns / 1e9);
+        print_line("CPU time", line, out);
     }
     print_counters("dropped", json_object_get(status, "dropped"), out);
     print_lost_stacks(status, out);
@@ -704,8 +710,6 @@ bool agent_print_memory(const char *json, FILE *out)
     if (json_is_object(json_object_get(memory, "since_baseline")))
         add_growth(&page, json_object_get(memory, "since_baseline"), detail);
     bool good = page_print(&page, out);
-    if (json_is_false(json_object_get(memory, "consistent")))
-        fprintf(out, "the account contradicts itself: a bug of the agent, please report it\n");
     int64_t damaged;
     if (number_of(memory, "damaged_blocks", &damaged) && damaged != 0)
         fprintf(out, "%s blocks were overwritten beyond their ends\n", units_count(damaged).text);

@@ -22,7 +22,7 @@ for jdk in $(agent_jdks); do
             sleep 1.5 # chunks without these classes
             memory=$(profile memory --json)
             is "$JVM_NAME: the account adds up" \
-                "$(jq -c '[.consistent, .damaged_blocks]' <<<"$memory")" "[true,0]"
+                "$(jq -c '[.total.reserved_bytes == ([.components[].reserved_bytes] | add), .damaged_blocks]' <<<"$memory")" "[true,0]"
             forgotten=$(jq '[.components[] | select(.name == "line_tables" or .name == "method_map")
                 | .reserved_bytes] | add' <<<"$memory")
             if [ "$forgotten" -lt 300000 ]; then

@@ -89,19 +89,25 @@ head -c 300000 /dev/urandom >"$box/garbage"
 head -c 100000 /dev/zero >"$box/zeros"
 truncate -s 2G "$box/sparse"
 for name in empty garbage zeros; do
-    exits "$name: no error" 0 "$NMTWATCH" analyze --json "$box/$name"
+    exits "$name: nothing is known" 3 "$NMTWATCH" analyze --json "$box/$name"
     is "$name: not recognised" "$(jq -c '[.inputs, .findings, (.unrecognised | length)]' <<<"$OUTPUT")" '[[],[],1]'
 done
-exits "2 GB of nothing: no error" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
+exits "2 GB of nothing: nothing is known" 3 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
 cat $golden/jdk17/nmt_summary.txt >>"$box/sparse"
 is "a log behind a hole, as rotation leaves it" "$(analyze '.inputs[].kind' "$box/sparse")" '"nmt-summary"'
 for input in /dev/zero /dev/urandom /proc/self/pagemap; do
-    exits "$input has no end" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze "$input"
+    exits "$input has no end" 3 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze "$input"
     contains "$input: said" "$OUTPUT" "analyze: $input: no text, and without an end"
 done
 endless() { yes hello | timeout $((20 * TAP_PATIENCE)) "$NMTWATCH" "$@"; }
-exits "a text without an end" 0 endless analyze -
-contains "... said" "$OUTPUT" "nothing of a JVM in its first 64 MiB"
+long_pipe() { # LAST LINE
+    { yes 'a line of an application, which is about nothing' | head -c 90000000; echo; echo "$1"; } |
+        "$NMTWATCH" analyze -
+}
+exits "a pipe of 90 MB is read to its end" 2 long_pipe 'java.lang.OutOfMemoryError: Metaspace'
+contains "... where the error is" "$OUTPUT" "metaspace-limit"
+exits "a pipe of 90 MB with nothing in it" 3 long_pipe 'the end'
+contains "... has a headline" "$OUTPUT" "UNKNOWN: nothing here is about the memory of a JVM"
 for verb in classlog verdict; do
     exits "$verb of one" 74 endless $verb -
     contains "... said ($verb)" "$OUTPUT" "in its first 64 MiB"
@@ -210,9 +216,10 @@ printf '\177ELF\2\1\1\0\0\0' >"$box/core"
 is "a core dump" "$(looks "$box/core")" "a program or a core dump"
 printf 'FLR\0\0\2' >"$box/jfr"
 is "a JFR file" "$(looks "$box/jfr")" "a recording of Flight Recorder (JFR)"
-printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n"main" #1\n' >"$box/threads"
-is "a thread dump" "$(looks "$box/threads")" "a thread dump"
 printf 'it does not work\n' >"$box/prose"
+exits "prose: an exit code of its own" 3 "$NMTWATCH" analyze "$box/prose"
+contains "prose: a headline of its own" "$OUTPUT" "UNKNOWN: nothing here"
+contains "... in Markdown" "$("$NMTWATCH" analyze --markdown "$box/prose" 2>&1)" "# UNKNOWN: nothing here"
 contains "prose: what it looks like" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "it looks like a text without a line"
 contains "prose: how to get one that helps" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "jcmd PID VM.native_memory summary >FILE"
 : >"$box/empty"
@@ -248,9 +255,107 @@ is "each of its full collections counts" \
     "$(analyze '.findings[0].title | capture("(?<n>[0-9]+) full").n | tonumber' "$large")" "$(grep -c 'Pause Full' "$large")"
 rm -f "$large"
 
+# --- logs of collections as a series --------------------------------------------------------------------------
+gc_log() { # LIVE SET AT THE END, MB
+    for i in $(seq 60); do
+        echo "[$((i * 240)).500s][info][gc] GC($((2 * i))) Pause Young (Normal) (G1 Evacuation Pause) 3800M->3500M(4096M) 40.100ms"
+        echo "[$((i * 240 + 9)).500s][info][gc] GC($((2 * i + 1))) Pause Full (G1 Compaction Pause) 3700M->$((1200 + ($1 - 1200) * i / 60))M(4096M) 800.100ms"
+    done
+}
+gc_log 3600 >"$box/gc.log"
+is "a live set that grows from 1.2 to 3.6 GB in 4 h" \
+    "$(analyze '.findings[0] | [.id, .severity, .evidence.state]' "$box/gc.log")" '["heap-growth","WARNING","LINEAR"]'
+contains "... told with its figures" "$(analyze '.findings[0].title' "$box/gc.log")" "3.5 GB in 3 h 56 min, of a heap of 4 GB"
+gc_log 1210 >"$box/gc.log"
+is "one that does not" "$(analyze '[.findings[] | [.id, .severity]]' "$box/gc.log")" '[["observation","INFO"]]'
+{
+    gc_log 1210
+    for i in $(seq 12); do echo "[$((20000 + i)).100s][info][gc] Allocation Stall (worker-$i) 91.100ms"; done
+} >"$box/gc.log"
+is "threads that wait for memory" "$(analyze '.findings[0] | [.id, .evidence.allocation_stalls]' "$box/gc.log")" \
+    '["java-out-of-memory",12]'
+{
+    echo ' S0C    S1C    S0U    S1U      EC       EU        OC         OU       MC     MU    CCSC   CCSU   YGC     YGCT    FGC    FGCT     GCT'
+    for i in 1 2 3 4 5 6 7; do
+        echo "512.0  512.0   0.0    0.0  4096.0   100.0   10240.0   $((i * 1200)).0   5000.0 4000.0 600.0 500.0      $i    0.010   $i      0.100    0.110"
+    done
+} >"$box/jstat"
+contains "jstat: rows are a series" "$(analyze '.findings[0].title' "$box/jstat")" "23 % full at first and 82 % at last"
+
+# --- thread dumps ---------------------------------------------------------------------------------------------
+threads() { # THREADS OF http-nio, LARGEST NUMBER OF A POOL
+    printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n'
+    for i in $(seq "$1"); do
+        printf '"http-nio-8080-exec-%d" #%d daemon prio=5 os_prio=0 tid=0x1 nid=0x2 waiting on condition\n' "$i" "$i"
+        printf '   java.lang.Thread.State: WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n'
+        printf '\tat com.acme.Shop.wait(Shop.java:7)\n\n'
+    done
+    printf '"pool-%d-thread-1" #9 prio=5 os_prio=0 tid=0x1 nid=0x2 waiting on condition\n' "$2"
+}
+threads 20 3 >"$box/threads.1"
+threads 120 4 >"$box/threads.2"
+touch -d '2026-01-01 10:00' "$box/threads.1"
+touch -d '2026-01-01 11:00' "$box/threads.2"
+is "a dump of 21 threads" "$(analyze '.findings[0] | [.severity, .title]' "$box/threads.1")" \
+    '["INFO","a dump of 21 threads, most of them \"http-nio-#-exec-#\" (20)"]'
+is "two: the pattern that grew" "$(analyze '.findings[0] | [.id, .evidence.growth_threads]' "$box/threads.2" "$box/threads.1")" \
+    '["thread-growth",100]'
+contains "... and where its threads are" "$(analyze '.findings[0].evidence.threads_1' "$box/threads.1" "$box/threads.2")" \
+    "120 x http-nio-#-exec-#, in com.acme.Shop.wait"
+threads 20 8731 >"$box/threads.3"
+is "an executor for each request" "$(analyze '.findings[0] | [.id, .severity, .evidence.pools]' "$box/threads.3")" \
+    '["thread-growth","WARNING",8731]'
+
+# --- sentences of other programs, and several texts of one incident --------------------------------------------
+finding() { # TEXT: id and cause of the first finding
+    printf '%b' "$1" >"$box/sentence"
+    analyze '.findings[0] | [.id, .evidence.cause]' "$box/sentence"
+}
+is "YARN" "$(finding 'Container killed by YARN for exceeding memory limits. 5.5 GB of 5 GB physical memory used.')" \
+    '["oom-killed","yarn-limit"]'
+is "YARN, addresses" "$(finding 'Killing container: 1 GB of 5 GB physical memory used; 9.1 GB of 8.4 GB virtual memory used\n')" \
+    '["oom-killed","yarn-virtual-limit"]'
+is "Netty's reports" "$(finding "ERROR - LEAK: ByteBuf.release() was not called before it's garbage-collected.\n")" \
+    '["direct-memory-growth","netty-leak"]'
+is "a fork" "$(finding 'Cannot run program \"git\": java.io.IOException: error=12, Cannot allocate memory\n')" \
+    '["native-out-of-memory","fork-refused"]'
+is "the code cache" "$(finding 'OpenJDK 64-Bit Server VM warning: CodeCache is full. Compiler has been disabled.\n')" \
+    '["java-out-of-memory","code-cache"]'
+is "-Xlog:exceptions" "$(finding "[1s][info][exceptions] Exception <a 'java/lang/OutOfMemoryError'{0x1}: Java heap space>\n")" \
+    '["java-out-of-memory","java-heap"]'
+is "Gradle's daemon" "$(finding 'The Daemon will expire immediately since the JVM garbage collector is thrashing, after running out of JVM Metaspace.\n')" \
+    '["java-out-of-memory","metaspace-limit"]'
+is "files of a control group" "$(finding '$ cat memory.usage_in_bytes\n520000000\n$ cat memory.limit_in_bytes\n524288000\n')" \
+    '["container-near-limit",null]'
+is "a command line" "$(finding 'java -Xms2g -Xmx11264M -jar server.jar\n')" '["observation",null]'
+is "one of OpenJ9" "$(finding 'java -Xmx100m -Xscmx60M -jar server.jar\n')" '[null,null]'
+{
+    sed 's/^[0-9]*:$/7:/' $golden/jdk17/nmt_summary.txt
+} >"$box/case.nmt"
+printf ' num     #instances         #bytes  class name\n-----\n   1:       2051366         440M  [C\n   2:      20400         99K  a.B\n' >"$box/histo"
+contains "a histogram with sizes of numfmt" "$(analyze '.findings[0].title' "$box/histo")" "most are 2 051 366 [C, 440 MB"
+is "the middle of a kernel's report" \
+    "$(finding 'memory: usage 4194304kB, limit 4194304kB, failcnt 411\n')" '["oom-killed","container-limit"]'
+committed=$(analyze '.jvms[0].nmt.committed_bytes' "$box/case.nmt")
+printf 'Name:\tjava\nPid:\t7\nVmRSS:\t%d kB\nThreads:\t30\n' $(((committed + 500000000) / 1024)) >"$box/case.status"
+{
+    printf ' num     #instances         #bytes  class name\n----------------------------------------------\n'
+    printf '   1:         90000       99000000  [B\n   2:          2500         140000  java.util.zip.Deflater\n'
+} >"$box/case.histo"
+is "memory outside of NMT, and a histogram: one case, whatever the order" \
+    "$(analyze '[.findings[] | select(.id == "memory-outside-nmt") | .evidence.cause]' "$box/case.histo" "$box/case.nmt" "$box/case.status")" \
+    '["deflaters"]'
+contains "... with its figures" \
+    "$(analyze '[.findings[] | select(.id == "memory-outside-nmt") | .title]' "$box/case.nmt" "$box/case.status" "$box/case.histo")" \
+    "2 500 objects of java.util.zip.Deflater"
+
 # --- how it is told --------------------------------------------------------------------------------------------
 exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
 contains "as text: what was read" "$OUTPUT" class.log
+title=$(sed -n '1s/^CRITICAL: //p' <<<"$OUTPUT")
+is "the title stands once" "$(grep -cF -- "${title:0:60}" <<<"$OUTPUT")" 1
+is "nothing of profilers, of which the text does not speak" \
+    "$("$NMTWATCH" analyze "$box/stopped.log" 2>/dev/null | grep -ciE 'profiler|jmethodID')" 0
 exits "as Markdown" 2 "$NMTWATCH" analyze --markdown "$box/class.log"
 contains "as Markdown: a heading" "$OUTPUT" "# CRITICAL"
 is "two JVMs: each finding says whose it is" \

@@ -46,6 +46,11 @@ exits "one profile is a flame graph" 0 "$NMTWATCH" flamegraph "$SCRATCH/after.tx
 contains "with colours by kind" "$(grep -A 1 'gc \[libjvm.so\]$' "$SCRATCH/one.html")" 'rect class="n'
 exits "JFR is read as well" 0 "$NMTWATCH" flamegraph tests/fuzz/seeds/jfr_read/one_chunk.jfr -o "$SCRATCH/j.html"
 check "and drawn" grep -q '<svg id="flame"' "$SCRATCH/j.html"
+exits "JFR becomes collapsed stacks" 0 "$NMTWATCH" flamegraph tests/fuzz/seeds/jfr_read/one_chunk.jfr -o "$SCRATCH/j.txt"
+is "each line is a stack and its samples" "$(grep -cvE '^.+ [0-9]+$' "$SCRATCH/j.txt")" 0
+exits "which can be read again" 0 "$NMTWATCH" flamegraph "$SCRATCH/j.txt" -o "$SCRATCH/again.txt"
+is "and stay the same" "$(cat "$SCRATCH/again.txt")" "$(cat "$SCRATCH/j.txt")"
+exits "two profiles have no collapsed stacks" 64 "$NMTWATCH" flamegraph "$SCRATCH/before.txt" "$SCRATCH/after.txt" -o "$SCRATCH/d.txt"
 
 printf 'main;a 3\nno number\nmain;b -1\nmain;c 99999999999999999999\n# a comment\n' >"$SCRATCH/mixed.txt"
 exits "lines that are no stacks are left out" 0 "$NMTWATCH" flamegraph "$SCRATCH/mixed.txt" -o "$SCRATCH/m.html"

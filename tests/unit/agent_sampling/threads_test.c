@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -711,6 +712,61 @@ static void another_interval(enum timer_kind forced, const int64_t *intervals_ns
     assert_int_equal(posix_timers(), 0);
 }
 
+static _Atomic int short_lived;
+static pthread_barrier_t have_timers;
+
+static void *living_shortly(void *argument)
+{
+    (void)argument;
+    atomic_fetch_add(&short_lived, 1);
+    pthread_barrier_wait(&have_timers);
+    int64_t end_ns = cpu_ns() + MS;
+    while (cpu_ns() < end_ns)
+        ;
+    return NULL;
+}
+
+/* Samples of threads that live for a quarter of an interval, with each a millisecond of CPU time. */
+static int64_t samples_of_short_lives(enum timer_kind kind, int count)
+{
+    pthread_t *thread = calloc((size_t)count, sizeof *thread);
+    struct threads *threads = begin(kind, 4 * MS);
+    if (threads == NULL)
+        skip_because("refused: timers of this kind");
+    atomic_store(&short_lived, 0);
+    pthread_barrier_init(&have_timers, NULL, (unsigned)count + 1);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, living_shortly, NULL), 0);
+    while (atomic_load(&short_lived) < count)
+        usleep(1000);
+    threads_scan(threads);
+    int64_t before = atomic_load(&samples);
+    pthread_barrier_wait(&have_timers);
+    for (int i = 0; i < count; i++)
+        pthread_join(thread[i], NULL);
+    int64_t found = atomic_load(&samples) - before;
+    threads_stop(threads);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.sampled_cpu_ns, atomic_load(&samples) * 4 * MS);
+    assert_true(counts.process_cpu_ns >= count * MS);
+    threads_destroy(threads);
+    pthread_barrier_destroy(&have_timers);
+    free(thread);
+    print_message("%s: %" PRId64 " samples of %d threads of a quarter of an interval\n",
+                  timer_kind_name(kind), found, count);
+    return found;
+}
+
+/* With a whole interval before the first sample there is none. By perf 100 +- 9 are expected. Posix timers expire at
+ * clock ticks, at which a thread on a busy machine seldom runs. */
+static void short_lives_have_their_share(void **state)
+{
+    (void)state;
+    assert_in_range(samples_of_short_lives(TIMER_POSIX, 400), 5, 150);
+    assert_in_range(samples_of_short_lives(TIMER_PERF, 400), 60, 150);
+}
+
 static void another_interval_begins_at_once(void **state)
 {
     static const int64_t INTERVALS_NS[] = {10 * MS, MS, MS / 10, 20 * MS, 0, 0, MS, 10 * MS};
@@ -767,6 +823,7 @@ int main(void)
         cmocka_unit_test(errno_survives),
         cmocka_unit_test(a_forked_child_is_left_in_peace),
         cmocka_unit_test(wall_clock_reaches_waiting_threads),
+        cmocka_unit_test(short_lives_have_their_share),
         cmocka_unit_test(another_interval_begins_at_once),
         cmocka_unit_test(another_interval_of_an_itimer),
         cmocka_unit_test(two_hundred_starts_and_stops),

@@ -72,13 +72,14 @@ static void figures(void **state)
     assert_int_equal(found.metaspace_lines, 2);
     assert_int_equal(found.metaspace_first_bytes, INT64_C(34) << 20);
     assert_int_equal(found.metaspace_last_bytes, INT64_C(35) << 20);
-    assert_int_equal(found.full_gc_lines, 1);
-    assert_int_equal(found.heap_after_bytes, 20 * 1024);
-    assert_int_equal(found.heap_size_bytes, 20 * 1024);
+    assert_int_equal(found.gc.useless, 1);
+    assert_int_equal(found.gc.after_bytes, 20 * 1024);
+    assert_int_equal(found.gc.heap_bytes, 20 * 1024);
     found =
         read_text("[9s][info][gc] GC(9) Pause Full (G1 Compaction Pause) 511M->510M(512M) 1ms\n"
                   "[9s][info][gc] GC(9) Pause Full (G1 Compaction Pause) 511M->51M(512M) 1ms\n");
-    assert_int_equal(found.full_gc_lines, 1);
+    assert_int_equal(found.gc.full, 2);
+    assert_int_equal(found.gc.useless_run, 0); /* the last one made room */
     found = read_text("unable to create native thread\nmax user processes  (-u) 1024\n");
     assert_int_equal(found.threads_limit, 1024);
 }

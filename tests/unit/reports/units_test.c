@@ -84,6 +84,7 @@ static void test_figures_by_key(void **state)
     assert_string_equal(units_figure("unloaded_percent", 97).text, "97 %");
     assert_string_equal(units_figure("observed_s", 41).text, "41 s");
     assert_string_equal(units_figure("loads", 12345).text, "12 345");
+    assert_string_equal(units_figure("killed_pid", 12345).text, "12345");
     assert_string_equal(units_real_figure("rate_per_s", 20.14).text, "20.1/s");
     assert_string_equal(units_real_figure("share_percent", 12.5).text, "12.5 %");
     assert_string_equal(units_real_figure("ratio", 0.25).text, "0.25");
