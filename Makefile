@@ -76,7 +76,7 @@ FLOOR   := $(BASE:%=floor/base/%) $(HOTSPOT:%=floor/hotspot/%) $(FORMAT:%=floor/
 HEAP := object_ids heap heap_scan walk retained holders copies holder_paths holders_baseline
 PARSE := redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines gc_log thread_dump tool_lines tool_tables
-CLEAN := clean_text prefixes json_texts wraps
+CLEAN := clean_text text_lines prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := family call_site stem_table census heap_census loader_table
@@ -84,8 +84,8 @@ NATIVE := internal call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_names triage_memory triage_ticket triage_gc triage_tools triage_categories triage_answers 
-JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level
+TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_ticket triage_gc triage_tools triage_categories triage_answers 
+JUDGE := finding episode judge_classes judge_names judge_heap judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
@@ -100,7 +100,7 @@ STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
 PROFILE_VIEW := pprof call_tree thread_frames profile_difference flamegraph class_makers observe_report agent_report
-METRICS := exposition sample_metrics prometheus_rules
+METRICS := exposition sample_csv sample_metrics prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
@@ -114,18 +114,21 @@ ALERT := notify receiver message queue http_post delivery push
 JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_filter agent_call start_options one_shot alloc_run
-COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe explain serve doctor export flamegraph
-SERVE := mhd callers snapshot target_rules serve_options scan archive ended member saved_state owners \
+COMMANDS := $(patsubst nmtwatch/commands/%.c,%,$(wildcard nmtwatch/commands/*.c))
+SERVE := mhd callers snapshot target_rules serve_options scan archive ended member saved_state \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top
 WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
+REPORT_RUN := gnuplot report_files
+DOCTOR := doctor_checks
+EXPORT := export_events
 OBSERVE := remote elf_file heap_object heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(REPORT_RUN:%=nmtwatch/report/%) $(DOCTOR:%=nmtwatch/doctor/%) $(EXPORT:%=nmtwatch/export/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # --- agent: libnmtagent.so, on the floor alone; needs a JDK's jvmti.h ---------------------------------------
 JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
@@ -148,12 +151,22 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
+# Objects are made again when the compiler or its flags are others than those of the last time.
+FLAGS := $(strip $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS))
 # In a group: the walker of the floor loads through a part of nmtwatch (observe/remote).
 LIBRARIES := $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a $(BUILD)/libfloor.a
 archives = -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 .PHONY: all setup demo check test test-fresh jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
+
+ifneq ($(FLAGS),$(file <$(BUILD)/flags))
+$(BUILD)/flags: others
+endif
+$(BUILD)/flags:
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+.PHONY: others
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH) $(FLOOR)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@echo "  LINK $@"
@@ -173,7 +186,7 @@ $(BUILD)/libreports.a: $(call obj,$(REPORTS))
 $(BUILD)/libnmtwatch.a: $(call obj,$(NMTWATCH))
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(BUILD)/obj/%.o: %.c VERSION
+$(BUILD)/obj/%.o: %.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -189,7 +202,7 @@ $(BUILD)/obj/reports/page/page_html.o $(BUILD)/obj/reports/profile/flamegraph.o:
 $(BUILD)/obj/reports/page/page_html.o: CPPFLAGS += -DPAGE_STYLE_HASHES="\"$(call hashes,$(PAGE_STYLES))\"" \
                                                    -DPAGE_SCRIPT_HASHES="\"$(call hashes,$(PAGE_SCRIPTS))\""
 
-$(BUILD)/obj-agent/%.o: %.c VERSION
+$(BUILD)/obj-agent/%.o: %.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent)"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
@@ -200,7 +213,7 @@ $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o) agent/expor
 	@echo "  LINK $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # With a leak, for scripts/test/soak-test.sh: the check has to find it.
-$(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
+$(BUILD)/leak/mem.o: agent/mem/mem.c VERSION $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent with a leak)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<

@@ -18,35 +18,32 @@
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
-static const struct command command_help = {
+const struct command command_help = {
     .name = "help",
-    .summary = "what nmtwatch can do; details: `help VERB`",
     .usage = "Usage: nmtwatch help [VERB] [--json]\n",
     .run = run_help,
 };
 
-static const struct command command_version = {
+const struct command command_version = {
     .name = "version",
-    .summary = "the version of nmtwatch",
     .usage = "Usage: nmtwatch version [--json]\n",
     .run = run_version,
 };
 
-static const struct command *const commands[] = {
-    &command_list,    &command_top,     &command_check,      &command_watch,    &command_record,
-    &command_replay,  &command_report,  &command_export,     &command_verdict,  &command_repair,
-    &command_rules,   &command_profile, &command_flamegraph, &command_soak,     &command_diff,
-    &command_plan,    &command_triage,  &command_analyze,    &command_classlog, &command_holders,
-    &command_observe, &command_explain, &command_serve,      &command_doctor,   &command_help,
-    &command_version,
+static const struct verb {
+    const struct command *command;
+    const char *name, *summary, *schema;
+} verbs[] = {
+#define COMMAND(id, summary, schema, page) {&command_##id, #id, summary, schema},
+#include "nmtwatch/commands/commands.def"
 };
-#define COMMANDS (sizeof commands / sizeof commands[0])
+#define VERBS (sizeof verbs / sizeof verbs[0])
 
 static const struct command *find_command(const char *name)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return verbs[i].command;
     return NULL;
 }
 
@@ -74,16 +71,16 @@ static int distance(const char *a, const char *b)
 
 static int unknown_command(const char *name)
 {
-    const struct command *nearest = NULL;
+    const char *nearest = NULL;
     int least = 3; /* further away it is another word */
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (distance(name, commands[i]->name) < least) {
-            nearest = commands[i];
-            least = distance(name, nearest->name);
+    for (size_t i = 0; i < VERBS; i++)
+        if (distance(name, verbs[i].name) < least) {
+            nearest = verbs[i].name;
+            least = distance(name, nearest);
         }
     if (nearest != NULL)
         return print_failure(EXIT_USAGE, "nmtwatch: unknown command '%s'; did you mean '%s'?\n",
-                             name, nearest->name);
+                             name, nearest);
     return print_failure(EXIT_USAGE, "nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
 }
 
@@ -92,8 +89,8 @@ static void print_overview(FILE *out)
     fprintf(out, "Usage: nmtwatch VERB [OPTION]... [PID]...\n\n"
                  "Whose native memory grows in a HotSpot JVM, why, does it converge, and what\n"
                  "to change.\n\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < VERBS; i++)
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     fprintf(out, "\nFor a PID a verb takes a name as well: a main class, jar, unit, container\n"
                  "or pod, or rules such as unit=orders,user=shop.\n"
                  "`nmtwatch help VERB` lists the options of one.\n");
@@ -104,10 +101,12 @@ static int print_verbs_json(void)
     struct json_out out = {0};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "verbs", '[');
-    for (size_t i = 0; i < COMMANDS; i++) {
+    for (size_t i = 0; i < VERBS; i++) {
         json_out_begin(&out, NULL, '{');
-        json_out_text(&out, "name", commands[i]->name);
-        json_out_text(&out, "summary", commands[i]->summary);
+        json_out_text(&out, "name", verbs[i].name);
+        json_out_text(&out, "summary", verbs[i].summary);
+        if (verbs[i].schema != NULL)
+            json_out_text(&out, "schema", verbs[i].schema);
         json_out_end(&out, '}');
     }
     json_out_end(&out, ']');

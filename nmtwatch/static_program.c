@@ -182,7 +182,7 @@ struct hostent *__wrap_gethostbyname(const char *name)
 }
 
 /* Locales of the system are files of its glibc's version, and their
- * charsets modules. top takes C.UTF-8 then, which is built in, where UTF-8 is asked for. */
+ * charsets modules. top takes C.UTF-8 then, which is built in, for a request of UTF-8. */
 char *__real_setlocale(int category, const char *locale);
 char *__wrap_setlocale(int category, const char *locale);
 char *__wrap_setlocale(int category, const char *locale)

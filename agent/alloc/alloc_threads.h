@@ -27,8 +27,8 @@ struct alloc_thread {
     const void *env; /* NULL: the place is free */
     int64_t java_id; /* 0: it can only be read by itself */
     int64_t first_bytes, counted_bytes, latest_bytes;
-    int64_t
-        gap_bytes; /* by which interval the gap up to its next sample was drawn; 0: not known yet */
+    /* by which interval the gap up to its next sample was drawn; 0: not known yet */
+    int64_t gap_bytes;
     bool ended;
     uint32_t next; /* of the chain, or of the free places; a number + 1 */
     /* Called where a chunk ends. */

@@ -119,8 +119,8 @@ struct wanted {
     struct table *table;
     const struct frame *frame; /* NULL: the stack ends here */
     /* Of a trace. */
-    const struct frame
-        *frames; /* innermost first; frame is the one before frames[depth - shared] */
+    /* innermost first; frame is the one before frames[depth - shared] */
+    const struct frame *frames;
     uint32_t parent, shared, depth;
     bool truncated;
 };

@@ -52,8 +52,8 @@ void class_definitions_json(struct class_definitions *definitions, struct json *
 
 struct class_churn {
     int64_t loaded, unloaded; /* since the start */
-    char
-        family[CLASS_FAMILY_MAX]; /* that which gained most classes since the last call; "": none */
+    /* that which gained most classes since the last call; "": none */
+    char family[CLASS_FAMILY_MAX];
     int64_t family_loaded, family_net; /* since the last call */
 };
 /* For the breaker; drain thread. */

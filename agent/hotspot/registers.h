@@ -16,8 +16,8 @@ struct registers {
     uintptr_t link;      /* where the innermost call returns to; 0: that is on the stack */
     uintptr_t entered;   /* the Method * while a method is being entered */
     uintptr_t sender_sp; /* the caller's sp then */
-    uintptr_t
-        entered_from; /* and the return address, which has been taken off the stack for a while; 0: link has it */
+    /* and the return address, which has been taken off the stack for a while; 0: link has it */
+    uintptr_t entered_from;
     uintptr_t thrown_at; /* where, while an exception is being thrown */
     uintptr_t result;    /* of a system call */
     uintptr_t number;    /* of the system call, if it begins again */

@@ -136,7 +136,8 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
     return file;
 }
 
-/* By lseek and write: pwrite is no call that a JVM makes by itself, so a system call filter may end the process for it. */
+/* By lseek and write: pwrite is no call that a JVM makes by itself, so a system call filter may end the process for
+ * it. */
 static bool write_all(int fd, const uint8_t *bytes, size_t length, int64_t position)
 {
     if (lseek(fd, position, SEEK_SET) < 0)

@@ -98,15 +98,6 @@ void arena_reset(struct arena *arena)
     atomic_store_explicit(&arena->current, first, memory_order_release);
 }
 
-size_t arena_used_bytes(const struct arena *arena)
-{
-    size_t bytes = 0;
-    for (const struct arena_chunk *chunk = arena->first; chunk != NULL;
-         chunk = atomic_load_explicit(&chunk->next, memory_order_acquire))
-        bytes += atomic_load_explicit(&chunk->used, memory_order_relaxed) - sizeof *chunk;
-    return bytes;
-}
-
 void arena_destroy(struct arena *arena)
 {
     if (arena == NULL)

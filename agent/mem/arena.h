@@ -44,7 +44,6 @@ bool arena_refill(struct arena *arena);
 /* Forgets everything; keeps the first chunk and has the kernel take its pages back. No handler may
  * be inside. */
 void arena_reset(struct arena *arena);
-size_t arena_used_bytes(const struct arena *arena);
 void arena_destroy(struct arena *arena);
 
 /*

@@ -199,8 +199,10 @@ static inline bool is_forgotten(enum component component)
 
 void mem_free(void *block)
 {
+    if (block == NULL)
+        return;
     struct header *header = (struct header *)block - 1;
-    if (block == NULL || !is_whole(header) || is_forgotten(header->component))
+    if (!is_whole(header) || is_forgotten(header->component))
         return;
     int64_t size = (int64_t)header->size;
     site_count(header->site, -size, -1);

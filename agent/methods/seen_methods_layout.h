@@ -62,8 +62,8 @@ struct seen_entry {
     uintptr_t identity;      /* method_reading_identity when it was met first */
     uint64_t hash;           /* of all that was read */
     _Atomic uint64_t number; /* 0: not to be found (yet) */
-    _Atomic uint64_t
-        checked;           /* the moment (announcements and safepoints) it was compared at last */
+    /* the moment (announcements and safepoints) it was compared at last */
+    _Atomic uint64_t checked;
     _Atomic uint32_t met;  /* the chunk */
     _Atomic uint32_t next; /* free list: entry + 1 */
     uint32_t class_hash;

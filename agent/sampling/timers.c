@@ -45,7 +45,8 @@ static int64_t tick_ns(void)
     return (int64_t)tick.tv_sec * NS_PER_S + tick.tv_nsec;
 }
 
-/* From 0 up to an interval. Were it a whole one, a thread that ends before has no sample, and all threads lose half of one. */
+/* From 0 up to an interval. Were it a whole one, a thread that ends before has no sample, and all threads lose half
+ * of one. */
 static int64_t draw_first_ns(struct timers *timers)
 {
     timers->random ^= timers->random << 13;
@@ -167,9 +168,9 @@ static int posix_start(struct timers *timers, struct timer *timer, int tid)
     if (syscall(SYS_timer_create, thread_cpu_clock(tid), &event, &id) != 0)
         /* For a thread that is not there the kernel says EINVAL of the clock or the event. */
         return errno == EINVAL && !is_thread(tid) ? ESRCH : errno;
-    /* A timer is seen to have expired at the tick after it has, half a tick late in the mean: a first expiry at a whole number
-     * of ticks is half a tick early. A thread that lives for less than a tick is sampled at each tick that it meets
-     * with the share of a tick in an interval. */
+    /* A timer is seen to have expired at the tick after it has, half a tick late in the mean: a first expiry at a
+     * whole number of ticks is half a tick early. A thread that lives for less than a tick is sampled at each tick
+     * that it meets with the share of a tick in an interval. */
     int64_t first_ns = draw_first_ns(timers), tick = tick_ns();
     first_ns = first_ns - (tick > 0 ? first_ns % tick : 0) + 1; /* 0 would disarm it */
     struct itimerspec setting = {.it_interval = timespec_of(timers->interval_ns),

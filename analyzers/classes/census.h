@@ -37,7 +37,7 @@ void census_load(struct census *census, struct span name, struct span source);
 void census_unload(struct census *census, struct span name);
 /* JDK 17's VM.class_hierarchy: "(invokes: java/util/ArrayList::readObject ...)" beside an accessor. */
 void census_invokes(struct census *census, struct span name, struct span target);
-/* VM.classloader_stats: so many loaders of a type, holding so many classes; types that belong to a
+/* VM.classloader_stats: the loaders of a type and the classes they hold; types that belong to a
  * generator (loader_types.def) become rows of its family, unless names have made one already.
  * Loaders know no names: names and max_same_name of such a row are 0. */
 void census_loader_type(struct census *census, struct span type, int64_t loaders, int64_t classes);

@@ -1,7 +1,7 @@
 /*
  * family: the known producers of generated classes; the table is families.def.
  *
- * A row says how the names look, who makes them, why they grow and what to change. Ids are the ids
+ * A row says how the names look, which code makes them, why they grow and what to change. Ids are the ids
  * of the contract and never change. First match wins. No state: any thread, any time.
  */
 #pragma once

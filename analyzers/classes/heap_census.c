@@ -47,8 +47,8 @@ struct heap_census {
     int64_t first_ms;
     size_t known_count;
     struct known *known;
-    int64_t
-        cut_at_bytes; /* of the first: a class that it does not have may have had so many; 0: it is whole */
+    /* of the first: a class that it does not have may have had that many; 0: it is whole */
+    int64_t cut_at_bytes;
     struct histogram_class rows[HISTOGRAM_ROWS_MAX];
 };
 

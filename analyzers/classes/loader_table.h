@@ -21,7 +21,7 @@
  *
  * A loader whose data is gone but whose object lives (JDK 8, address 0) has no classes and counts
  * as nothing. Several loaders with the same count may still be several applications built alike:
- * hence "copies", a number to look at, and a finding only from three on.
+ * therefore "copies", a number to look at, and a finding only from three on.
  *
  *   loader_leak {0} -> loader_leak_add for each row -> loader_leak_worst
  *

@@ -410,7 +410,7 @@ int64_t shape_max_same_name(const struct shape *shape)
         int64_t sure = shape->repeat[i].count - shape->repeat[i].error;
         most = MAX(most, sure);
     }
-    /* So many loads share so few names that one has at least the average. */
+    /* The loads share the names in such a way that one has at least the average. */
     if (shape->sketch == NULL && names > 0 && (shape->loads + names - 1) / names > most)
         most = (shape->loads + names - 1) / names;
     return most;

@@ -101,7 +101,8 @@ struct stem_table {
     size_t stem_count;                    /* entries */
     struct stem *recent[STEMS_RECENT][2]; /* met lately, by how names begin */
     int64_t evict_loads; /* stems seen no more than so often have made room; 0: none yet */
-    int64_t next_sweep;  /* not before so many loads: a fruitless sweep is not repeated at once */
+    /* not before this number of loads: a fruitless sweep is not repeated at once */
+    int64_t next_sweep;
 };
 
 /* A class on its way to its stem. */

@@ -29,7 +29,7 @@
  * about 100 to 1000 buckets, of a width people know.
  *
  * Time is what the log says: uptime, or else time of day. Steps backwards are mended: one of more
- * than RESTART_MS is another JVM's start (or a clock that was set), from where time goes on; a
+ * than RESTART_MS is another JVM's start (or a clock that was set), from where time continues; a
  * smaller one is two threads' lines that changed places. A log without times is held by its lines:
  * read "line" for "ms" then.
  *
@@ -133,7 +133,7 @@ struct class_family {
     int64_t unloads;
     int64_t names;
     int64_t same_name;    /* loads of the most frequent name; */
-    bool same_name_exact; /* or at least so many */
+    bool same_name_exact; /* else a lower bound */
     bool names_exact;
     bool fold;            /* many rows in one; the places are not known */
     int64_t recent_loads; /* since time_line.mark_before_ms */

@@ -1,6 +1,6 @@
 /*
- * classlog: a class-load log of any size -> totals, families, rates over time, and whether it goes
- * on. For a file afterwards; a watch uses the census (analyzers/classes/census.h).
+ * classlog: a class-load log of any size -> totals, families, rates over time, and whether it
+ * continues. For a file afterwards; a watch uses the census (analyzers/classes/census.h).
  *
  *   classlog_create -> classlog_feed ... classlog_feed_last -> classlog_totals, classlog_families,
  *                   classlog_time, classlog_folded -> classlog_destroy

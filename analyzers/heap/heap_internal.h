@@ -72,7 +72,7 @@ static inline uint64_t heap_bits(const _Atomic uint64_t *bits, uint32_t word)
     return atomic_load_explicit(bits + word, memory_order_relaxed);
 }
 
-/* The bits of so many nodes (64 at most) from first on. */
+/* The bits of `count` nodes (64 at most) from first on. */
 static inline uint64_t heap_bits_window(const _Atomic uint64_t *bits, uint32_t first,
                                         uint32_t count)
 {

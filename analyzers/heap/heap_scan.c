@@ -535,7 +535,7 @@ static bool take(struct part *part, size_t bytes, const uint8_t **at)
     return true;
 }
 
-/* Passes a count and so many entries: bytes, the last of them a type, and a value of it if there are values. */
+/* Passes a count and that many entries: bytes, the last of them a type, and a value of it if there are values. */
 static size_t pass_entries(struct part *part, size_t bytes, bool values)
 {
     const uint8_t *at;
@@ -640,7 +640,7 @@ static void take_root(struct heap_scan *scan, enum root_kind kind, const uint8_t
     heap_unlock(heap);
 }
 
-/* Bytes of a root's record after its tag; 0: the tag is none of a root. */
+/* Bytes of a root's record after its tag; 0: the tag is not that of a root. */
 static size_t root_length(int tag, size_t id, enum root_kind *kind)
 {
     switch (tag) {

@@ -134,6 +134,8 @@ static char *place_of(const struct heap *heap, const struct heap_root *thread, u
     return NULL;
 }
 
+#define FORK_JOIN_WORKER "java.util.concurrent.ForkJoinWorkerThread"
+
 /* What a thread was made to run, where it is not its own class: the workers of executors. */
 static const char *task_of(const struct heap *heap, uint32_t thread)
 {
@@ -145,6 +147,15 @@ static const char *task_of(const struct heap *heap, uint32_t thread)
         class = heap_class_of_node(heap, thread);
     const char *name = class == NO_CLASS ? NULL : heap->classes[class].name;
     return name == NULL || strcmp(name, "java.lang.Thread") == 0 ? NULL : name;
+}
+
+/* Behind a root whose thread has a class that is derived from the one of ForkJoinPool's threads. */
+static const char *worker_words(const struct heap *heap, uint32_t thread)
+{
+    uint32_t class = heap_class_of_node(heap, thread);
+    while (class != NO_CLASS && strcmp(heap->classes[class].name, FORK_JOIN_WORKER) != 0)
+        class = heap->classes[class].super;
+    return class != NO_CLASS ? ", a " FORK_JOIN_WORKER : "";
 }
 
 /* The loader that a node is, or that defined its class; NO_OBJECT. */
@@ -198,21 +209,33 @@ static struct abandoned abandoned_by(const struct holders *holders, uint32_t loa
     return abandoned;
 }
 
-/* Behind a root: the application made the thread itself, for its context class loader or what it runs is there. */
+/* Behind a root: the application made the thread itself. */
 #define OF_THE_APPLICATION ", of the application"
 
-static bool made_by(const struct holders *holders, const struct abandoned *abandoned,
-                    uint32_t thread)
+/* Its class, what it runs, or the factory of its pool is the application's. */
+static bool owned_by(const struct holders *holders, const struct abandoned *abandoned,
+                     uint32_t thread)
 {
-    static const char *const fields[] = {"contextClassLoader", "holder>task", "target"};
-    if (is_abandoned(holders, abandoned, thread))
-        return true;
+    static const char *const fields[] = {"",
+                                         "holder>task",
+                                         "target",
+                                         "holder>task>this$0>threadFactory",
+                                         "target>this$0>threadFactory",
+                                         "pool>factory"};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         uint32_t node = holders_follow(holders->heap, thread, fields[i]);
         if (node != NO_OBJECT && is_abandoned(holders, abandoned, node))
             return true;
     }
     return false;
+}
+
+/* Made in the application: its context class loader is there. It may be of a pool that others own. */
+static bool made_by(const struct holders *holders, const struct abandoned *abandoned,
+                    uint32_t thread)
+{
+    uint32_t loader = holders_follow(holders->heap, thread, "contextClassLoader");
+    return loader != NO_OBJECT && is_abandoned(holders, abandoned, loader);
 }
 
 static const struct heap_root *thread_of_root(const struct heap *heap, uint32_t number)
@@ -482,6 +505,7 @@ static bool keep_path(struct holders *holders, struct held_loader *own, uint32_t
     uint64_t hash = holders_hash(path.signature) ^ ((uint64_t)own->group << 8 | path.held);
     uint32_t number = id_table_get(&holders->path_of, hash);
     if (number != ID_TABLE_NONE) {
+        number = (uint32_t)holders->paths[number].same_as;
         struct holder_path *known = &holders->paths[number];
         if (known->turn == turn)
             known->common =
@@ -500,6 +524,7 @@ static bool keep_path(struct holders *holders, struct held_loader *own, uint32_t
     }
     path.common = own->chain.count;
     path.first = (uint32_t)(own - holders->loaders);
+    path.same_as = holders->path_count;
     own->path_now = holders->path_count;
     holders->paths[holders->path_count++] = path;
     return count_loader(holders, own, (uint32_t)own->path_now);
@@ -521,10 +546,15 @@ static bool is_own(const struct holder_step *step)
            holder_cause_of(NULL, (const char *const[]){step->folded}, 1, 0).row < 0;
 }
 
+static bool is_field(const struct holder_step *step)
+{
+    return step->folded[0] != '<' && !is_element(step);
+}
+
 /* A field of the JDK that is more than a part of a collection. */
 static bool is_place(const struct holder_step *step)
 {
-    return step->folded[0] != '<' && !is_element(step) &&
+    return is_field(step) &&
            !span_starts_with(span_from_cstr(step->folded), SPAN_LITERAL("java.util."));
 }
 
@@ -554,11 +584,14 @@ static void find_cut(struct holders *holders, struct holder_path *path)
         shared += path->loaders == 1 || path->steps[i].at < path->common;
         steps[count++] = is_element(&path->steps[i]) ? "" : path->steps[i].folded;
     }
-    bool made =
-        thread != NULL && thread->node != NO_OBJECT && made_by(holders, &abandoned, thread->node);
-    snprintf(root, sizeof root, "%.600s%s", path->from > 0 ? ROOT_OF_STATIC : path->root_folded,
-             made ? OF_THE_APPLICATION : "");
-    struct holder_fit fit = holder_cause_of(owned < 0 ? root : NULL, steps, count, shared);
+    bool known = thread != NULL && thread->node != NO_OBJECT;
+    bool owns = owned < 0 && known && owned_by(holders, &abandoned, thread->node);
+    bool made = owns || (known && made_by(holders, &abandoned, thread->node));
+    snprintf(root, sizeof root, "%.500s%s%s", path->from > 0 ? ROOT_OF_STATIC : path->root_folded,
+             owns ? worker_words(holders->heap, thread->node) : "", made ? OF_THE_APPLICATION : "");
+    /* Of a thread of its own it does not matter what it holds: it has to end. */
+    struct holder_fit fit =
+        holder_cause_of(owned < 0 ? root : NULL, steps, owns ? 0 : count, shared);
     path->cause = fit.row;
     bool of_root = owned < 0 && (fit.of_root || path->live < 0);
     path->root_ends = of_root && (made || fit.step >= 0 || path->root_kind != ROOT_JAVA_FRAME);
@@ -566,8 +599,11 @@ static void find_cut(struct holders *holders, struct holder_path *path)
     path->told = owned < 0 && fit.step >= 0;
     if (path->told)
         path->cut = path->from + fit.step;
-    else if (owned < 0 && path->live >= 0 && !of_root)
+    bool unknown = path->cut < 0 && path->live >= 0 && !of_root;
+    if (unknown)
         path->cut = last_step(path, is_place);
+    if (unknown && path->cut < 0)
+        path->cut = last_step(path, is_field);
     for (int i = 0; i < path->step_count && !holders->failed; i++)
         index_step(holders, &path->steps[i], own->chain.nodes[path->steps[i].at],
                    own->chain.nodes[path->steps[i].at + 1]);
@@ -597,11 +633,14 @@ static void merge_paths(struct holders *holders, const struct holder_group *grou
                 (other->loaders == path->loaders && k > i) || !passes_cut(path, other))
                 continue;
             for (uint32_t l = group->first; l < group->first + group->loaders; l++) {
-                if (holders->loaders[l].path_now == i)
-                    holders->loaders[l].path_now = k;
+                struct held_loader *own = &holders->loaders[l];
+                if (own->path_now != i)
+                    continue;
+                own->path_now = k;
+                holders->failed = !count_loader(holders, own, (uint32_t)k) || holders->failed;
             }
-            other->loaders += path->loaders;
             path->loaders = 0;
+            path->same_as = k;
         }
     }
 }

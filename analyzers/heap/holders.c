@@ -224,9 +224,15 @@ static void want_root_threads(struct holders *holders)
     }
 }
 
-/* Has instances of the class such a field? */
-static bool has_field(const struct heap *heap, uint32_t class, const char *name)
+/* Is there such a field at the end of the path? It may be null. */
+static bool has_field(const struct heap *heap, uint32_t node, const char *path)
 {
+    const char *name = path;
+    for (const char *to; node != NO_OBJECT && (to = strchr(name, '>')) != NULL; name = to + 1)
+        node = field_of(heap, node, name, (size_t)(to - name));
+    uint32_t class = node == NO_OBJECT ? NO_CLASS : heap_class_of_node(heap, node);
+    if (class == NO_CLASS)
+        return false;
     const struct dumped_class *of = &heap->classes[class];
     for (uint32_t i = 0; i < of->ref_count; i++) {
         const struct heap_ref_field *ref = &heap->refs[of->first_ref + i];
@@ -255,7 +261,7 @@ static void want_loader(struct holders *holders, struct held_loader *own)
         uint32_t to = holders_follow(heap, node, field->path);
         if (field->kind != STOPPED)
             want_text(holders, to);
-        else if (to == NO_OBJECT && has_field(heap, own->class, field->path))
+        else if (to == NO_OBJECT && has_field(heap, node, field->path))
             own->stopped = true;
     }
     own->age = age_of(heap, own->loader);
@@ -383,7 +389,7 @@ static bool find_further(struct holders *holders, const volatile int *give_up)
     for (uint32_t turn = 1; turn <= TURNS_MAX && holder_paths_cut(holders); turn++) {
         struct walk walk;
         if (turn == TURNS_MAX)
-            break; /* the last path is cut as well: what that frees is asked for */
+            break; /* the last path is cut as well: what that frees has to be computed */
         bool ok = walk_create(&walk, holders->heap, true);
         walk.cut = &holders->cut;
         walk.give_up = give_up;

@@ -1,5 +1,5 @@
 /*
- * holders: which class loaders of a heap exist more often than they should, and who holds them.
+ * holders: which class loaders of a heap exist more often than they should, and what holds them.
  *
  *   holders_create (heap, a finished walk with parents, which is not needed after it)
  *   -> holders_among, holders_text for each object of the dump   names of threads and loaders
@@ -67,6 +67,7 @@ struct holder_path {
     uint32_t turn;   /* 0; k: when the paths of the turns before are cut */
     uint32_t common; /* nodes that the chains of all its loaders begin with */
     uint32_t loaders;
+    int same_as;            /* its own number; that of the path it was merged into */
     bool in_use;            /* of the one copy that is in use */
     int64_t retained_bytes; /* what cutting it frees: dominated by what is behind the cut */
     uint32_t example;       /* loader number */
@@ -144,7 +145,7 @@ struct holders {
     bool failed;
 };
 
-/* Which loaders are asked about: not those of the JDK that exist once. By number; to be freed. */
+/* The loaders in question: not those of the JDK that exist once. By number; to be freed. */
 bool *holders_asked(const struct heap *heap);
 /* The loaders that a walk has reached so far, by number; to be freed. */
 bool *holders_reached(const struct walk *walk);
@@ -179,7 +180,7 @@ struct holder_fit {
     bool of_root; /* it names the root, perhaps with a step: that is what has to go */
 };
 /* The most specific row (holders.def says what that is) that fits a step, or the root (NULL: no
- * matter) with or without the step behind it. shared: so many steps are those of all copies; of equal ones
+ * matter) with or without the step behind it. shared: this many steps are those of all copies; of equal ones
  * the last of these is taken. */
 struct holder_fit holder_cause_of(const char *root, const char *const *steps, int count,
                                   int shared);

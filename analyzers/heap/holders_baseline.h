@@ -1,5 +1,5 @@
 /*
- * holders_baseline: what an earlier dump said about who holds class loaders, small enough to keep
+ * holders_baseline: what an earlier dump said about what holds class loaders, small enough to keep
  * while the later one is read.
  *
  *   holders_baseline_take (judged holders) -> the questions, of groups of the later dump

@@ -46,6 +46,7 @@ void retained_destroy(struct retained *retained)
     free(retained->low);
     free(retained->low_rank);
     free(retained->label);
+    free(retained->short_label);
     free(retained->keeper);
     free(retained->is_keeper);
     free(retained->above);
@@ -117,27 +118,42 @@ static bool is_low(const struct retained *retained, uint32_t node)
     return retained->low[node / 64] >> (node % 64) & 1;
 }
 
-/* Of a node that is low. */
-static uint32_t *label_of(const struct retained *retained, uint32_t node)
+static uint32_t rank_of(const struct retained *retained, uint32_t node)
 {
-    return &retained->label[heap_rank((const _Atomic uint64_t *)retained->low, retained->low_rank,
-                                      node)];
+    return heap_rank((const _Atomic uint64_t *)retained->low, retained->low_rank, node);
+}
+
+/* Of a node that is low. */
+static uint32_t label_of(const struct retained *retained, uint32_t node)
+{
+    uint32_t rank = rank_of(retained, node);
+    return retained->label != NULL ? retained->label[rank] : retained->short_label[rank];
+}
+
+static void set_label(struct retained *retained, uint32_t node, uint32_t label)
+{
+    uint32_t rank = rank_of(retained, node);
+    if (retained->label != NULL)
+        retained->label[rank] = label;
+    else
+        retained->short_label[rank] = (uint16_t)label;
 }
 
 struct labelling {
     struct retained *retained;
     struct frontier now, next;
-    uint64_t *queued; /* a bit a node */
+    uint64_t *queued; /* a bit an inner node */
     bool moved;       /* a keeper that others may stand below */
     bool changed;
 };
 
 static void enqueue(struct labelling *work, uint32_t node)
 {
-    uint64_t bit = UINT64_C(1) << (node % 64);
-    if (work->queued[node / 64] & bit)
+    uint32_t slot = heap_inner_slot(work->retained->heap, node);
+    uint64_t bit = UINT64_C(1) << (slot % 64);
+    if (work->queued[slot / 64] & bit)
         return;
-    work->queued[node / 64] |= bit;
+    work->queued[slot / 64] |= bit;
     frontier_add(&work->next, work->retained->heap, node);
 }
 
@@ -151,7 +167,7 @@ static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
     uint32_t old = keeper != NO_OBJECT ? (retained->above[keeper] == RETAINED_UNREACHED
                                               ? 0
                                               : label_above(retained, keeper + 2))
-                                       : *label_of(retained, node);
+                                       : label_of(retained, node);
     uint32_t label = meet(retained, old, from_label);
     if (label == old)
         return;
@@ -163,7 +179,7 @@ static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
             enqueue(work, node);
         return;
     }
-    *label_of(retained, node) = label;
+    set_label(retained, node, label);
     if (heap_is_inner(retained->heap, node))
         enqueue(work, node);
 }
@@ -173,7 +189,7 @@ static void lower_all(struct labelling *work, uint32_t node)
     struct retained *retained = work->retained;
     const struct heap *heap = retained->heap;
     uint32_t keeper = retained_keeper(retained, node);
-    uint32_t label = keeper != NO_OBJECT ? keeper + 2 : *label_of(retained, node);
+    uint32_t label = keeper != NO_OBJECT ? keeper + 2 : label_of(retained, node);
     if (node < heap->class_count) {
         for (uint32_t i = heap->class_edge_first[node]; i < heap->class_edge_first[node + 1]; i++)
             lower(work, heap->class_edge_to[i], label);
@@ -204,7 +220,8 @@ static bool settle_all(struct labelling *work)
         work->next = swap;
         while ((count = frontier_next(&work->now, work->retained->heap, &reader, nodes)) > 0) {
             for (uint32_t i = 0; i < count; i++) {
-                work->queued[nodes[i] / 64] &= ~(UINT64_C(1) << (nodes[i] % 64));
+                uint32_t slot = heap_inner_slot(work->retained->heap, nodes[i]);
+                work->queued[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
                 lower_all(work, nodes[i]);
             }
         }
@@ -217,7 +234,7 @@ static bool settle_all(struct labelling *work)
 static bool lower_text(void *context, uint32_t node, struct heap_row *row)
 {
     struct labelling *work = context;
-    uint32_t label = *label_of(work->retained, node);
+    uint32_t label = label_of(work->retained, node);
     if (label != 0 && heap_row_next(row)) {
         uint32_t text = object_ids_find(&work->retained->heap->ids, row->to);
         if (text != NO_OBJECT && !heap_is_inner(work->retained->heap, text))
@@ -238,8 +255,12 @@ static bool find_low(struct retained *retained)
     retained->low[nodes / 64] &= (UINT64_C(1) << (nodes % 64)) - 1;
     retained->low_rank =
         heap_rank_make((const _Atomic uint64_t *)retained->low, nodes, &retained->low_count);
-    retained->label = calloc((size_t)retained->low_count + 1, sizeof *retained->label);
-    return retained->low_rank != NULL && retained->label != NULL;
+    size_t room = (size_t)retained->low_count + 1;
+    if (retained->keeper_count + 2 > UINT16_MAX)
+        retained->label = calloc(room, sizeof *retained->label);
+    else
+        retained->short_label = calloc(room, sizeof *retained->short_label);
+    return retained->low_rank != NULL && (retained->label != NULL || retained->short_label != NULL);
 }
 
 static void enqueue_again(struct labelling *work)
@@ -250,7 +271,7 @@ static void enqueue_again(struct labelling *work)
         for (uint64_t bits = retained->low[i] & heap_bits(heap->inner, i); bits != 0;
              bits &= bits - 1) {
             uint32_t node = i * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (retained_keeper(retained, node) == NO_OBJECT && *label_of(retained, node) != 0)
+            if (retained_keeper(retained, node) == NO_OBJECT && label_of(retained, node) != 0)
                 enqueue(work, node);
         }
     }
@@ -266,7 +287,7 @@ bool retained_rest(struct retained *retained)
     struct labelling work = {.retained = retained};
     bool ok =
         find_low(retained) && frontier_create(&work.now, heap) && frontier_create(&work.next, heap);
-    work.queued = calloc(heap_nodes(heap) / 64 + 2, sizeof *work.queued);
+    work.queued = calloc(heap->inner_count / 64 + 2, sizeof *work.queued);
     ok = ok && work.queued != NULL;
     for (uint32_t i = 0; ok && i < retained->keeper_count; i++) {
         if (!is_low(retained, retained->keeper[i])) {
@@ -328,7 +349,7 @@ static uint32_t weighed_as(const struct retained *retained, uint32_t node)
     uint32_t keeper = retained_keeper(retained, node);
     if (keeper != NO_OBJECT)
         return retained->above[keeper] == RETAINED_UNREACHED ? 0 : keeper + 2;
-    return is_low(retained, node) ? *label_of(retained, node) : 0;
+    return is_low(retained, node) ? label_of(retained, node) : 0;
 }
 
 void retained_weigh(struct retained *retained, const struct heap_object *object)

@@ -4,7 +4,7 @@
  * it dominates.
  *
  * A dominator tree of the whole heap would take thirty bytes an object. Only these, the keepers, are
- * asked about, so only they are marked:
+ * of interest, so only they are marked:
  *
  *   1. Objects that can be reached without passing any of the keepers are retained by none of them
  *      (one walk that stops at keepers).
@@ -14,8 +14,8 @@
  *
  *   3. The size of each of those is read in the dump again (HEAP_FETCH).
  *
- * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: three
- * bits a node, and four bytes for each node of the second kind.
+ * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: two
+ * bits a node, and two bytes for each node of the second kind (four with 65 534 keepers or more).
  */
 #pragma once
 
@@ -29,7 +29,8 @@ struct retained {
     struct walk walk;    /* step 1 */
     uint64_t *low;       /* a bit a node: one of the second kind, which has a label */
     uint32_t *low_rank, low_count;
-    uint32_t *label; /* by rank */
+    uint16_t *short_label; /* by rank */
+    uint32_t *label;       /* the same, of more keepers than that has values */
     /* Of each keeper: */
     uint32_t *above;        /* its nearest dominating keeper; RETAINED_ROOT; RETAINED_UNREACHED */
     _Atomic int64_t *bytes; /* retained, itself included */

@@ -84,5 +84,5 @@ static inline uint32_t walk_parent(const struct walk *walk, uint32_t node)
 void walk_roots(struct walk *walk, bool hidden);
 /* False: out of memory. */
 bool walk_run(struct walk *walk);
-/* Goes on through soft references. */
+/* Continues through soft references. */
 bool walk_run_soft(struct walk *walk);

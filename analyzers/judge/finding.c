@@ -6,9 +6,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* As the rows name them. */
+enum {
+    NOTHING = SUBJECT_NOTHING,
+    CLASSES = SUBJECT_CLASSES,
+    LOADERS = SUBJECT_LOADERS,
+    METHODS = SUBJECT_METHODS,
+    INTERNAL = SUBJECT_INTERNAL,
+    NMT = SUBJECT_NMT,
+    RSS = SUBJECT_RSS,
+    HEAP = SUBJECT_HEAP,
+    AGENT = SUBJECT_AGENT,
+};
+
 static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
-#define FINDING(id, name, severity, title, advice, runbook)                                        \
-    [FINDING_##id] = {name, SEVERITY_##severity, title, advice, runbook},
+#define FINDING(id, name, severity, order, subjects, title, advice, runbook)                       \
+    [FINDING_##id] = {name, SEVERITY_##severity, order, subjects, title, advice, runbook},
 #include "analyzers/judge/findings.def"
 };
 

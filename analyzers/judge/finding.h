@@ -15,15 +15,30 @@ enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL" */
 
 enum finding_kind {
-#define FINDING(id, name, severity, title, advice, runbook) FINDING_##id,
+#define FINDING(id, ...) FINDING_##id,
 #include "analyzers/judge/findings.def"
     FINDING_KIND_COUNT,
     FINDING_WATCH_COUNT = FINDING_AGENT_RETAINS, /* kinds before it are raised by a watch */
 };
 
+/* What a finding, or a section of a page, is about, as bits. */
+enum finding_subject {
+    SUBJECT_NOTHING = 0,
+    SUBJECT_CLASSES = 1 << 0, /* which are loaded, by family and over time */
+    SUBJECT_LOADERS = 1 << 1,
+    SUBJECT_METHODS = 1 << 2,
+    SUBJECT_INTERNAL = 1 << 3,
+    SUBJECT_NMT = 1 << 4,   /* all categories, call sites */
+    SUBJECT_RSS = 1 << 5,   /* of the process, and what of it NMT does not know */
+    SUBJECT_HEAP = 1 << 6,  /* objects */
+    SUBJECT_AGENT = 1 << 7, /* jmethodIDs, profilers */
+};
+
 struct finding_row {
     const char *id;
     enum severity severity;
+    int order; /* among those of the same severity */
+    unsigned subjects;
     const char *title;
     const char *advice;
     const char *runbook;
@@ -75,8 +90,8 @@ void finding_add_listed(struct finding *finding, const char *key, int number, co
                         ...) __attribute__((format(printf, 4, 5)));
 /* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
-/* The place that asked for most classes of the family that this one, as the JVM printed its name, belongs to; classes: of
- * all of that family. NULL: no row is about it. */
+/* The place that asked for most classes of the family that this one, as the JVM printed its name, belongs to; classes:
+ * of all of that family. NULL: no row is about it. */
 const struct caller_row *finding_caller(const struct caller_row *rows, int count,
                                         const char *class_name, int64_t *classes);
 /* Whose code asked for classes of the family that this one, as the JVM printed its name, belongs to: as evidence,

@@ -5,114 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- episodes: raised once, held while the figure stays up, cleared once ---------------------- */
-
-int64_t judge_threshold(const struct judge *judge, enum threshold which)
-{
-    return judge->thresholds.value[which];
-}
-
-int64_t judge_clear_level(const struct judge *judge, enum threshold which)
-{
-    /* Divide first: a threshold may be large enough for the product to overflow. */
-    return judge->thresholds.value[which] / 100 * judge->thresholds.value[TH_CLEAR_PERCENT];
-}
-
-struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject)
-{
-    for (int i = 0; i < judge->episode_count; i++) {
-        struct episode *episode = &judge->episodes[i];
-        if (episode->active && episode->kind == kind && strcmp(episode->subject, subject) == 0)
-            return episode;
-    }
-    return NULL;
-}
-
-bool judge_episode_of_kind(const struct judge *judge, enum finding_kind kind)
-{
-    for (int i = 0; i < judge->episode_count; i++) {
-        if (judge->episodes[i].active && judge->episodes[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
-static void announce(struct judge *judge, enum alert_state state, int64_t started_ms,
-                     const struct finding *finding)
-{
-    struct alerts *alerts = judge->alerts;
-    if (alerts == NULL || alerts->count == JUDGE_ALERTS_MAX)
-        return;
-    struct alert *alert = &alerts->alert[alerts->count++];
-    *alert = (struct alert){.state = state, .ms = judge->now_ms, .started_ms = started_ms};
-    /* The episode may be another one before the event is through. */
-    finding_copy(&alert->finding, &judge->texts, finding);
-}
-
-void judge_raise(struct judge *judge, const struct finding *finding, const char *subject,
-                 int64_t started_ms)
-{
-    struct episode *episode = judge_episode(judge, finding->kind, subject);
-    if (episode != NULL) {
-        episode->below_since_ms = -1;
-        return;
-    }
-    for (int i = 0; i < judge->episode_count && episode == NULL; i++) {
-        if (!judge->episodes[i].active)
-            episode = &judge->episodes[i];
-    }
-    if (episode == NULL) {
-        if (judge->episode_count == EPISODES_MAX)
-            return;
-        episode = &judge->episodes[judge->episode_count++];
-    }
-    episode->active = true;
-    episode->kind = finding->kind;
-    episode->raised_ms = started_ms;
-    episode->below_since_ms = -1;
-    texts_free(&episode->texts);
-    finding_copy(&episode->finding, &episode->texts, finding);
-    snprintf(episode->subject, sizeof episode->subject, "%s", subject);
-    judge->worst_ever = MAX(judge->worst_ever, finding->severity);
-    announce(judge, ALERT_RAISED, started_ms, finding);
-}
-
-void judge_clear(struct judge *judge, struct episode *episode)
-{
-    episode->active = false;
-    announce(judge, ALERT_CLEARED, episode->raised_ms, &episode->finding);
-}
-
-void judge_hold(struct judge *judge, struct episode *episode, bool below)
-{
-    if (!below) {
-        episode->below_since_ms = -1;
-        return;
-    }
-    if (episode->below_since_ms < 0)
-        episode->below_since_ms = judge->now_ms;
-    if (judge->now_ms - episode->below_since_ms >= judge_threshold(judge, TH_CLEAR_AFTER_S) * 1000)
-        judge_clear(judge, episode);
-}
-
-bool judge_is_up(struct judge *judge, enum finding_kind kind, const char *subject, bool below)
-{
-    struct episode *episode = judge_episode(judge, kind, subject);
-    if (episode != NULL)
-        judge_hold(judge, episode, below);
-    return episode != NULL;
-}
-
-/* --- notes: a JVM under a name that is another owner's ---------------------------------------- */
-
-#define PREFIX "name of another owner: "
-
-void name_owner_note(char *out, size_t size, const struct name_owner *owner)
-{
-    snprintf(out, size,
-             PREFIX "'%.96s' is a name of %.100s; this JVM, of %.100s, is watched as '%.96s'",
-             owner->name, owner->owner, owner->newcomer, owner->label);
-}
+/* --- baselines and ends ------------------------------------------------------------------------ */
 
 /* An active alert stays active until its figure, counted from here, has been low for long
  * enough. */
@@ -127,20 +20,6 @@ static void begin_anew(struct judge *judge)
     judge->loaders_have_baseline = false;
     for (int i = 0; i < judge->loader_count; i++)
         judge->loaders[i].baseline = judge->loaders[i].recent[0];
-}
-
-static void judge_note(struct judge *judge, const char *text)
-{
-    struct finding finding;
-    if (strcmp(text, BASELINE_ANEW_NOTE) == 0)
-        begin_anew(judge);
-    if (strncmp(text, PREFIX, strlen(PREFIX)) != 0 ||
-        judge_episode(judge, FINDING_NAME_OWNER, "") != NULL)
-        return;
-    finding = finding_begin(&judge->texts, FINDING_NAME_OWNER);
-    finding_title(&finding, "a JVM has taken the name of another owner's JVM: %.340s",
-                  text + strlen(PREFIX));
-    judge_raise(judge, &finding, "", judge->now_ms);
 }
 
 /* "pid 4711 has ended: killed by signal 31 (SIGSYS), 3 ms after VM.native_memory" */
@@ -170,8 +49,8 @@ struct judge *judge_create(const struct target_identity *identity,
     }
     judge->identity = *identity;
     judge->identity.uptime_ms = judge_value(identity->uptime_ms);
-    for (int i = 0; i < THRESHOLD_COUNT;
-         i++) { /* a recording's header is data: keep to the limits */
+    /* A recording's header is data: keep to the limits. */
+    for (int i = 0; i < THRESHOLD_COUNT; i++) {
         const struct threshold_row *row = threshold_row((enum threshold)i);
         int64_t value = thresholds->value[i];
         judge->thresholds.value[i] = value < row->min   ? row->min
@@ -198,7 +77,7 @@ static void follow_own_time(struct judge *judge, const struct sample *sample)
     int64_t starved_ms, since_ms = judge->now_ms - judge->sampled_ms;
     bool measured = sample != NULL && sample_get(sample, SAMPLE_STARVED_MS, &starved_ms);
     if (!measured && (sample == NULL || !sample_has(sample, SAMPLE_CPU_MS))) {
-        /* Between the looks at its threads it goes on at the same pace. */
+        /* Between the looks at its threads it continues at the same pace. */
         int64_t own_ms = judge->sampled_own_ms + (int64_t)(judge->pace * (double)since_ms);
         judge->own_ms = MAX(judge->own_ms, own_ms);
         return;
@@ -267,13 +146,14 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
     case EVENT_METHODS:
         judge_methods(judge, &event->methods);
         break;
-    case EVENT_NOTE:
-        judge_note(judge, event->text);
+    case EVENT_BASELINE:
+        begin_anew(judge);
         break;
     case EVENT_GONE:
         judge_gone(judge, event->text);
         break;
     case EVENT_COST:
+    case EVENT_NOTE:
     case EVENT_KIND_COUNT:
         break;
     }

@@ -65,8 +65,8 @@ struct judge_view {
     int64_t class_metaspace_bytes;
     int64_t class_metaspace_growth_bytes;
     struct verdict class_metaspace_verdict; /* likewise */
-    int64_t
-        metaspace_left_s; /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
+    /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
+    int64_t metaspace_left_s;
     int active_alerts;
     enum severity worst_active;
     enum severity worst_ever; /* SEVERITY_INFO: no alert so far */
@@ -97,7 +97,7 @@ void judge_destroy(struct judge *judge);
  * Kept are decisions: that warm-up is over, the baselines, the alerts that are up. Not kept are the
  * series behind them: rates are known again after seconds, a verdict after its shortest span. An
  * alert that was up stays up without being raised again, and clears when its figure falls.
- * Times go on counting where they stood: the one who resumes feeds events whose ms continue.
+ * Times continue counting where they stood: the one who resumes feeds events whose ms continue.
  *
  * Ownership: plain data; the texts of findings are those of the judge, until it is fed again, or of the
  * reader of a saved memory. 30 KB, so on the heap. One thread.
@@ -134,21 +134,3 @@ void judge_remember(const struct judge *judge, struct judge_memory *memory);
 void judge_memory_keep(struct judge_memory *memory, struct texts *texts);
 /* Right after judge_create. Memory that came from a file is cut to its limits. */
 void judge_resume(struct judge *judge, const struct judge_memory *memory);
-
-/*
- * name_owner: the note by which a watch informs its judge that a JVM asked for a name that is another
- * user's, or a container's. The judge makes a finding of it, live and from a recording. Pure.
- */
-struct name_owner {
-    const char *name;     /* that it asked for */
-    const char *owner;    /* "user bank", "user bank in a container" */
-    const char *newcomer; /* likewise */
-    const char *label;    /* that it got */
-};
-
-/* The note of a watch that was asked for a new baseline: warm-up is over, and growth of memory and of class
- * loaders is counted from there, live and from a recording. */
-#define BASELINE_ANEW_NOTE "new baseline, as asked"
-
-/* The text of an EVENT_NOTE. */
-void name_owner_note(char *out, size_t size, const struct name_owner *owner);

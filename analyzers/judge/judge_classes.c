@@ -2,7 +2,7 @@
  * How fast classes come and whether they go again, from the counters alone: class-load-rate, and
  * whether an explosion is a leak or churn; and the loaders they come with. (Who they are: judge_names.c.)
  *
- * Leak or churn is asked of the unloads up to the last unload: what was loaded after the last GC
+ * Leak or churn is decided by the unloads up to the last unload: what was loaded after the last GC
  * has not had its chance yet.
  */
 #include "analyzers/judge/judge_internal.h"
@@ -146,8 +146,9 @@ static void raise_load_rate(struct judge *judge, double per_s, int64_t span_s)
     judge_raise(judge, &finding, "", judge->now_ms - span_s * 1000);
 }
 
-/* Loads that do not fall over the span, which is one of the JVM's own time. Classes that come in waves (a cache that is filled again) count
- * only as far as they are not unloaded again; a steady stream counts whole, and may be churn. */
+/* Loads that do not fall over the span, which is one of the JVM's own time. Classes that come in waves (a cache
+ * that is filled again) count only as far as they are not unloaded again; a steady stream counts whole, and may be
+ * churn. */
 static bool stays_high(const struct judge *judge, int64_t span_s, double *per_s)
 {
     double first_half, second_half, unloads_per_s = 0;

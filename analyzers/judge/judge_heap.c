@@ -1,7 +1,7 @@
 /* Which classes of objects only ever grow: a verdict for the bytes of each (analyzers/trend), from
  * histograms of the heap. Histograms hold garbage as well. Until a GC has run everything that was
  * allocated is there: a histogram without a GC since the one before says nothing. Until an old
- * collection has run, what grows may be garbage that was promoted: that is said, and no warning.
+ * collection has run, what grows may be garbage that was promoted: the finding says so, and is no warning.
  * A verdict knows of it two histograms later: until then values that fall may be wild ones. */
 #include "analyzers/judge/judge_internal.h"
 
@@ -144,7 +144,7 @@ static bool is_relevant(const struct judge *judge, const struct verdict *verdict
                (double)judge_threshold(judge, TH_HEAP_CLASS_BYTES);
 }
 
-/* Each histogram costs a pause: they are rare, and each is asked about. */
+/* Each histogram costs a pause: they are rare, and each gets a verdict. */
 static void follow(struct judge *judge, struct heap_track *track, const struct histogram_class *row)
 {
     struct growth_alarm *alarm = &track->watched.alarm;

@@ -1,7 +1,7 @@
 /*
- * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view, what outlives a
- * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families), judge_heap.c
- * (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
+ * judge_internal: the inside of a judge, shared by judge.c (events, view, what outlives a restart),
+ * episode.c (episodes), judge_classes.c (counters, churn, class loaders), judge_names.c (families),
+ * judge_heap.c (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
  */
 #pragma once
 
@@ -88,8 +88,8 @@ struct judge {
     struct texts texts;    /* of findings that are being made, and of those alerts */
 
     int64_t now_ms;
-    /* The JVM's own time: without what it could not go on because others had the CPUs. A start that is stretched by
-     * others' load is no explosion: how long a family must keep its rate is counted in it. */
+    /* The JVM's own time: without the time in which it could not run because others had the CPUs. A start that is
+     * stretched by others' load is no explosion: how long a family must keep its rate is counted in it. */
     int64_t own_ms, starved_ms, starved_seen_ms;
     double pace; /* own time a ms, by the last sample */
     int64_t sampled_ms, sampled_own_ms;
@@ -118,8 +118,8 @@ struct judge {
     struct family_track *families; /* FAMILIES_MAX; NULL until there are names */
     struct family_track all_loads; /* of the load log, whatever was loaded */
     int caller_count;
-    struct caller_row
-        *callers;             /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    struct caller_row *callers;
     int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
     bool callers_wanted;      /* one more: the last did not see a family that explodes */
     int64_t callers_again_ms; /* no other is wanted before that */
@@ -163,6 +163,7 @@ static inline int64_t judge_value(int64_t value)
     return value < 0 ? 0 : value > JUDGE_VALUE_MAX ? JUDGE_VALUE_MAX : value;
 }
 
+/* episode.c */
 /* The episode of (kind, subject), or NULL when there is none active. */
 struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject);
 /* True while any episode of the kind is active, whatever its subject. */

@@ -219,7 +219,7 @@ static void class_metaspace(struct judge *judge)
     judge_raise(judge, &finding, "", judge->baseline_ms);
 }
 
-/* Rising and not slowing down: at this pace it is so many seconds to the limit; -1: not so. */
+/* Rising and not slowing down: at this pace the seconds to the limit; -1: not so. */
 #define PACE_MS 8000 /* two polls, 5 s apart */
 static int64_t metaspace_left_s(const struct judge *judge, int64_t bytes, int64_t max_bytes)
 {

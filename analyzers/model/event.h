@@ -74,6 +74,8 @@ void sample_merge(struct sample *into, const struct sample *later);
 
 const char *sample_field_key(enum sample_field field);
 
+#define EVENT_BASELINE_TEXT "new baseline, as asked"
+
 #define EVENT_SIGSYS " (SIGSYS)" /* in the text of EVENT_GONE */
 
 #define EVENT_NAME_MAX   192 /* longest class or loader name kept, bytes with NUL */
@@ -185,9 +187,10 @@ struct histogram_event {
 struct caller_row {
     char family[EVENT_NAME_MAX];    /* as class_family (normalize.h) names it */
     char call_site[EVENT_NAME_MAX]; /* "com.acme.Rules.eval:88" */
-    char through[EVENT_NAME_MAX];   /* "bsh.Interpreter.eval:644": the library's code that it called; "" */
-    int64_t classes;                /* of the family, that were defined meanwhile */
-    int64_t stacks;                 /* of them, that came from this place */
+    /* "bsh.Interpreter.eval:644": the library's code that it called; "" */
+    char through[EVENT_NAME_MAX];
+    int64_t classes; /* of the family, that were defined in that time */
+    int64_t stacks;  /* of them, that came from this place */
 };
 
 /* Class definitions seen from outside of the JVM (nmtwatch/observe). */
@@ -237,8 +240,8 @@ void methods_keep(struct kept_methods *kept, const struct methods_event *event);
 struct cost_event {
     char command[64];
     int64_t predicted_us; /* of pause in the target */
-    int64_t
-        measured_us;   /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    int64_t measured_us;
     char skipped[128]; /* the reason, empty when it ran */
 };
 
@@ -251,6 +254,7 @@ enum event_kind {
     EVENT_METHODS,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the load log failed and why */
+    EVENT_BASELINE, /* growth of memory and of class loaders is counted from here on; warm-up is over */
     EVENT_GONE, /* the target ended or was replaced; the text says how, EVENT_SIGSYS that its filter killed it */
     EVENT_KIND_COUNT,
 };
@@ -266,6 +270,6 @@ struct event {
         struct callers_event callers;
         struct methods_event methods;
         struct cost_event cost;
-        char text[512]; /* NOTE, GONE */
+        char text[512]; /* NOTE, BASELINE, GONE */
     };
 };

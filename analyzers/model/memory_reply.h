@@ -2,7 +2,7 @@
  * memory_reply: what a JVM answers about its memory (NMT summary, VM.metaspace) as values of a
  * sample, and the commands that ask for it.
  *
- * Used where a JVM is asked and where saved replies are read. Any thread.
+ * Used for replies of a live JVM and for saved ones. Any thread.
  */
 #pragma once
 

@@ -35,6 +35,6 @@ void text_set(char *text, size_t size, const char *format, ...)
 /* Empty again, and ready for use. */
 void texts_free(struct texts *texts);
 
-/* Room for `wanted` elements of so many bytes; array: the address of the pointer to them. False when out of memory:
+/* Room for `wanted` elements of that many bytes; array: the address of the pointer to them. False when out of memory:
  * all is as it was. */
 bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes);

@@ -222,7 +222,7 @@ static void predict(struct explained *out, const struct explained_facts *facts, 
     out->kept_bytes_per_class = jmethodid_kept_bytes(&one);
 }
 
-/* Evidence 0. Ids are made class by class: so many of them are those of so many classes. Between many and few
+/* Evidence 0. Ids are made class by class: n of them are those of n classes. Between many and few
  * another evidence decides. */
 static bool by_count(struct explained *out, const struct explained_facts *facts)
 {

@@ -41,7 +41,7 @@ bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes)
 
 /* --- what jmethodIDs cost --------------------------------------------------------------------- */
 
-#define SLOTS_MIN       8.0 /* a block holds at least so many ids */
+#define SLOTS_MIN       8.0 /* a block holds at least this many ids */
 #define LIST_FIRST      32.0
 #define TABLE_JDK       26 /* ids became entries of a table */
 #define BIG_HEADERS_JDK 25

@@ -77,7 +77,7 @@ struct rss_account {
 
 /* ranges may be NULL. */
 void rss_account_begin(struct rss_account *account, const struct rss_range *ranges, int count);
-/* Where a mapping lies, of mappings that are asked for in the order of smaps. */
+/* Where a mapping lies, of mappings, in the order of smaps. */
 enum rss_kind rss_account_kind(struct rss_account *account, const struct proc_map *map);
 void rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping);
 /* With the summary taken closest to the smaps. exact_mappings: ranges hold a whole memory map. */

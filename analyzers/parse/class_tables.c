@@ -317,12 +317,19 @@ static void split_module(struct class_histogram_row *row)
     row->module = span_of(open + 1, name.len - at - 2);
 }
 
+/* "99000000", or made readable by numfmt: "440M". */
+static bool take_size(struct span *line, int64_t *bytes)
+{
+    struct span word;
+    return span_take_word(line, &word) && java_size_take(&word, bytes) && word.len == 0;
+}
+
 static bool read_instances(struct class_histogram_row *row, struct span line)
 {
     *row = (struct class_histogram_row){0};
     if (!take_number(&line, &row->rank) || !span_take(&line, SPAN_LITERAL(":")) ||
-        !take_number(&line, &row->instances) || !take_number(&line, &row->bytes) ||
-        !span_take(&line, SPAN_LITERAL(" ")))
+        !take_number(&line, &row->instances) || !take_size(&line, &row->bytes) ||
+        !span_starts_with(line, SPAN_LITERAL(" ")))
         return false;
     row->name = span_trim(line);
     split_module(row);

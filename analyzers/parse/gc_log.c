@@ -280,7 +280,7 @@ static const struct {
     {SPAN_INIT("Eden: "), YOUNG},
 };
 
-/* What is said in parentheses of a collection. */
+/* The words in parentheses of a collection. */
 enum remark { MIXED, ASKED, METADATA, EXHAUSTED, FAILED, HUMONGOUS };
 
 static const struct {
@@ -359,12 +359,15 @@ static void take_heap(struct gc_log *log, const struct change *heap, int64_t ms,
     log->collections++;
     log->full += full;
     if (heap->size > log->heap_bytes + log->heap_bytes / 20) /* it could still grow */
-        log->useless = 0;
+        log->useless = log->useless_run = 0;
     log->heap_bytes = heap->size > log->heap_bytes ? heap->size : log->heap_bytes;
-    if (full && !asked) {
+    if ((full || kind == DEGENERATED) && !asked) {
         bool left = heap->after >= log->heap_bytes / 10 * FULL_TENTHS;
-        log->useless = left ? log->useless + 1 : 0;
-        log->useless_bytes = heap->after;
+        log->useless_run = left ? log->useless_run + 1 : 0;
+        if (left && log->useless_run >= log->useless) {
+            log->useless = log->useless_run;
+            log->useless_bytes = heap->after;
+        }
     }
     if (log->after_bytes >= 0 && heap->before > log->after_bytes)
         log->allocated_bytes = saturated_add(log->allocated_bytes, heap->before - log->after_bytes);
@@ -377,7 +380,7 @@ static void take_heap(struct gc_log *log, const struct change *heap, int64_t ms,
 void gc_log_line(struct gc_log *log, struct span line)
 {
     int64_t ms;
-    struct change heap;
+    struct change heap = {.size = 0};
     struct span body = body_of(span_trim(line), &ms);
     if (span_starts_with(body, SPAN_LITERAL(" Allocation Stall (")) &&
         span_ends_with(body, SPAN_LITERAL("ms"))) {
@@ -408,8 +411,8 @@ void gc_log_merge(struct gc_log *log, const struct gc_log *other)
     log->live = first.live;
     for (int i = 0; i < second.live.count; i++)
         gc_series_add(&log->live, second.live.point[i].ms, second.live.point[i].bytes);
-    if (second.full == second.useless)
-        log->useless = first.useless + second.useless;
+    log->useless = second.full == second.useless ? first.useless_run + second.useless
+                                                 : MAX(first.useless, second.useless);
     log->first_ms = first.first_ms >= 0 ? first.first_ms : second.first_ms;
     log->collections = saturated_add(first.collections, second.collections);
     log->full = first.full + second.full;

@@ -33,12 +33,13 @@ void gc_series_add(struct gc_series *series, int64_t ms, int64_t bytes);
 struct gc_log {
     int64_t collections; /* with the heap before and after */
     int64_t full;
-    int64_t useless;           /* full ones, by need, that left 90 % of the heap and more */
-    int64_t useless_bytes;     /* what the last of them left; -1 */
-    int64_t heap_bytes;        /* the largest heap that was printed; -1 */
-    int64_t after_bytes;       /* after the last collection; -1 */
-    int64_t allocated_bytes;   /* between the collections */
-    int64_t first_ms, last_ms; /* -1: without times */
+    int64_t useless_run;   /* full ones, by need, that left 90 % of the heap and more: up to now */
+    int64_t useless;       /* the longest such run, at the heap's largest size */
+    int64_t useless_bytes; /* what the last of that run left; -1 */
+    int64_t heap_bytes;    /* the largest heap that was printed; -1 */
+    int64_t after_bytes;   /* after the last collection; -1 */
+    int64_t allocated_bytes;            /* between the collections */
+    int64_t first_ms, last_ms;          /* -1: without times */
     int64_t pause_us, longest_pause_us; /* -1: none was printed */
     int64_t stalls;                     /* threads that waited for memory */
     int64_t degenerated;   /* concurrent collections that had to stop the application */

@@ -184,7 +184,7 @@ static bool read_count(struct scan *scan, struct nmt_row *row, struct places to)
     return take(scan, ")") && scan->rest.len == 0;
 }
 
-/* How a line begins, and how to go on. */
+/* How a line begins, and how it continues. */
 struct form {
     struct span prefix;
     bool (*read)(struct scan *scan, struct nmt_row *row, struct places to); /* NULL: a heading */

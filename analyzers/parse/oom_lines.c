@@ -273,6 +273,8 @@ bool oom_killer_is_line(struct span line)
         SPAN_INIT("with result 'oom-kill'"),          /* systemd */
         SPAN_INIT("Exit status 137 (out of memory)"), /* Cloud Foundry */
         SPAN_INIT(" killed as a result of limit of "),
+        SPAN_INIT("memory: usage "),
+        SPAN_INIT("Memory cgroup stats for "),
     };
     struct span killed = span_behind(line, SPAN_LITERAL("Killed process "));
     return span_row(line, span_contains, SPAN_TABLE(reports)) >= 0 ||
@@ -487,6 +489,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
     report->host = report->host && !report->container;
     if (report->limit_bytes < 0)
         report->limit_bytes = pod.limit_bytes;
-    if (report->reports == 0 && (report->killed || report->orchestrator))
+    if (report->reports == 0 &&
+        (report->killed || report->orchestrator || report->usage_bytes > 0))
         report->reports = 1;
 }

@@ -70,7 +70,7 @@ void oom_lines_read(struct oom_lines *lines, struct span text);
  */
 struct oom_killer {
     int64_t reports;   /* of the killer being invoked, or of a kill */
-    bool killed;       /* it is said who was killed */
+    bool killed;       /* the text names the killed process */
     bool container;    /* the limit of a cgroup, not the memory of the host */
     bool host;         /* the memory of the host; neither: the text does not say */
     bool orchestrator; /* "OOMKilled", without figures */

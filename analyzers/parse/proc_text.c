@@ -307,7 +307,7 @@ void jvm_options_from_cmdline(struct jvm_options *options, struct span cmdline)
     }
 }
 
-/* Quotes only group: an option that holds one inside is none of those we look for. */
+/* Quotes only group: an option that holds one inside is not one of those we look for. */
 void jvm_options_from_string(struct jvm_options *options, struct span text)
 {
     size_t at = 0;

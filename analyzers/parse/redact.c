@@ -45,7 +45,7 @@ static bool is_secret_name(const char *name, size_t length)
 {
     char plain[NAME_MAX_LENGTH + 1];
     size_t used = 0;
-    if (length > NAME_MAX_LENGTH) { /* what it is about is said at its end */
+    if (length > NAME_MAX_LENGTH) { /* its end tells what it is about */
         name += length - NAME_MAX_LENGTH;
         length = NAME_MAX_LENGTH;
     }
@@ -185,7 +185,7 @@ typedef bool find_fn(struct word *, size_t);
 static find_fn *const finders[] = {find_named, find_user, find_form};
 #define FINDERS (sizeof finders / sizeof finders[0])
 
-/* The earliest from `at` on. next: what each has found last; a finder is asked again only when that
+/* The earliest from `at` on. next: what each has found last; a finder runs again only when that
  * lies behind, so that a long word is looked through once by each. */
 static bool find_secret(struct word *word, struct word next[FINDERS], size_t at)
 {

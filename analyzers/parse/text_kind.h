@@ -28,7 +28,7 @@ struct text_part {
     struct span text;
     int64_t pid;        /* of the "<pid>:" line in front; -1: none */
     struct span reply;  /* TEXT_REFUSAL: the JVM's words */
-    struct span onward; /* from here to the end of all: an error file goes on behind its tables */
+    struct span onward; /* from here to the end of all: an error file continues after its tables */
 };
 
 struct text_parts {

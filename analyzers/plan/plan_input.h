@@ -4,7 +4,7 @@
  *
  *   plan_input_default -> plan_input_set ... -> plan_input_check
  *
- * Plain data; any thread. Numbers are doubles: counts are whole and below 10^11, hence exact.
+ * Plain data; any thread. Numbers are doubles: counts are whole and below 10^11, so they are exact.
  */
 #pragma once
 

@@ -106,6 +106,29 @@ static void too_many(const struct suitability_facts *facts, struct suitability_v
     compare_costs(facts, verdict);
 }
 
+/* When nothing else decides. */
+static void by_count_alone(const struct suitability_facts *facts,
+                           struct suitability_verdict *verdict)
+{
+    struct units_text loaded = units_count(facts->loaded);
+    verdict->suitability = by_count(facts->loaded);
+    if (verdict->suitability == SUITABILITY_NOT_APPROPRIATE) {
+        too_many(facts, verdict);
+        return;
+    }
+    if (facts->loaded > SUITABILITY_ORDINARY_CLASSES)
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "%s classes in all: jmethodIDs for all would be %s; watch that Internal "
+                 "converges",
+                 loaded.text, megabytes(ids_mb(facts)).text);
+    else
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "%s classes loaded, %s unloaded, none generated without end: jmethodIDs for "
+                 "all would be %s",
+                 loaded.text, units_count(facts->unloaded).text, megabytes(ids_mb(facts)).text);
+    compare_costs(facts, verdict);
+}
+
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict)
 {
     memset(verdict, 0, sizeof *verdict);
@@ -142,20 +165,7 @@ void suitability_judge(const struct suitability_facts *facts, struct suitability
     } else if (!facts->counted) {
         verdict->suitability = SUITABILITY_CAUTION;
         snprintf(reason, size, "the number of classes is not known from what was given");
-    } else if ((verdict->suitability = by_count(loaded)) == SUITABILITY_NOT_APPROPRIATE) {
-        too_many(facts, verdict);
     } else {
-        if (loaded > SUITABILITY_ORDINARY_CLASSES)
-            snprintf(reason, size,
-                     "%s classes in all: jmethodIDs for all would be %s; watch that Internal "
-                     "converges",
-                     units_count(loaded).text, megabytes(ids_mb(facts)).text);
-        else
-            snprintf(reason, size,
-                     "%s classes loaded, %s unloaded, none generated without end: jmethodIDs for "
-                     "all would be %s",
-                     units_count(loaded).text, units_count(facts->unloaded).text,
-                     megabytes(ids_mb(facts)).text);
-        compare_costs(facts, verdict);
+        by_count_alone(facts, verdict);
     }
 }

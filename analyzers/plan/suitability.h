@@ -25,7 +25,7 @@
 #define SUITABILITY_MILLIONS_CLASSES INT64_C(2000000)
 #define SUITABILITY_EXTREME_CLASSES  INT64_C(10000000)
 
-/* Which of the documented ranges holds for so many classes loaded in all. */
+/* Which of the documented ranges holds for this number of classes loaded in all. */
 enum suitability_load {
     SUITABILITY_LOAD_ORDINARY,
     SUITABILITY_LOAD_MODERATE,
@@ -76,9 +76,9 @@ void suitability_take_level(struct suitability_facts *facts, const struct level 
 struct suitability_verdict {
     enum suitability suitability;
     char reason[300];
-    enum suitability
-        by_costs; /* of the number of classes alone, by what jmethodIDs are measured to cost */
-    char
-        costs_reason[200]; /* "": it is the same verdict, or the number of classes did not decide */
+    /* of the number of classes alone, by what jmethodIDs are measured to cost */
+    enum suitability by_costs;
+    /* "": it is the same verdict, or the number of classes did not decide */
+    char costs_reason[200];
 };
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict);

@@ -5,7 +5,7 @@
  *
  * Fed with events, as the judge is, so that a soak and the judging of a recording are the same
  * code. Growth counts from the judge's baseline on: what the JVM does while it warms up is not held
- * against it, but for heights, which are never to be passed.
+ * against it, except heights, which are never to be passed.
  *
  * Memory: about 40 series of 32 KB at most, beside their verdicts. One thread.
  */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BLOCK_MIN   ((size_t)1 << 18)
 #define ROUNDS_MAX  8
 #define INDENT_MIN  2 /* a block's; of the whole text one blank is enough */
 #define NESTED_ROWS 6 /* so many lines with a blank one behind each are doubled ones */
@@ -31,46 +30,6 @@ void clean_text_words(const struct clean_text *clean, char *words, size_t size)
         }
         used += (size_t)more;
     }
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-char *text_lines_room(struct text_lines *lines, size_t size)
-{
-    struct text_block *block = lines->blocks;
-    if (block == NULL || block->size - block->used < size) {
-        size_t room = size > BLOCK_MIN ? size : BLOCK_MIN;
-        block = malloc(sizeof *block + room);
-        if (block == NULL) {
-            lines->failed = true;
-            return NULL;
-        }
-        *block = (struct text_block){lines->blocks, 0, room};
-        lines->blocks = block;
-    }
-    char *at = block->bytes + block->used;
-    block->used += size;
-    return at;
-}
-
-void text_lines_add(struct text_lines *lines, struct span text, int64_t number)
-{
-    if (!array_room(&lines->lines, &lines->room, lines->count + 1, sizeof *lines->lines)) {
-        lines->failed = true;
-        return;
-    }
-    lines->lines[lines->count++] = (struct text_line){.text = text, .number = number};
-}
-
-static void lines_free(struct text_lines *lines)
-{
-    while (lines->blocks != NULL) {
-        struct text_block *next = lines->blocks->next;
-        free(lines->blocks);
-        lines->blocks = next;
-    }
-    free(lines->lines);
-    lines->lines = NULL;
 }
 
 /* --- encoding --------------------------------------------------------------------------------- */
@@ -704,7 +663,7 @@ bool clean_text_make(struct clean_text *clean, struct span raw)
     if (!changed)
         clean->line_count = (int64_t)lines.count;
     memcpy(clean->removed, lines.removed, sizeof clean->removed);
-    lines_free(&lines);
+    text_lines_free(&lines);
     if (!ok)
         clean_text_free(clean);
     return ok;

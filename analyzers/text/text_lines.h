@@ -28,6 +28,7 @@ struct text_lines {
 /* NULL when out of memory, which is kept in failed. */
 char *text_lines_room(struct text_lines *lines, size_t size);
 void text_lines_add(struct text_lines *lines, struct span text, int64_t number);
+void text_lines_free(struct text_lines *lines);
 
 /* One look at what stands in front of the lines; true when something was taken. */
 bool prefixes_take(struct text_lines *lines);

@@ -38,8 +38,8 @@ bool rate_before(const struct rate *rate, int64_t ago_ms, int64_t span_ms, doubl
  *
  * Automatic: ends once class loads stayed below `quiet_per_s` for ten seconds; at the latest
  * `max_s` after the JVM's start (then nothing converged, and the reason says so). Without class
- * counters (no hsperfdata) only the clock is left, and the reason says that too. Asked for: ends so
- * many seconds after the watch began.
+ * counters (no hsperfdata) only the clock is left, and the reason says that too. On request it ends
+ * a given time after the watch began.
  *
  *   warmup_init -> warmup_add ... until it returns true (once)
  *

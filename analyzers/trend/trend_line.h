@@ -52,7 +52,7 @@ struct trend_line {
 bool trend_line(const double *x, const double *y, int n, double quantum, struct trend_line *line);
 /* Half the width of the interval that misses the truth with probability two_sided. */
 double trend_line_reach(const struct trend_line *line, double two_sided);
-/* A slope that the true one is above, but for probability p, doubts about the memory included. */
+/* A slope that the true one is above, except with probability p, doubts about the memory included. */
 double trend_line_certain(const struct trend_line *line, double p);
 
 /* The k-th smallest (0 the least); the values change places. */
@@ -126,7 +126,7 @@ struct drift {
     double slope; /* y per x */
     double low;   /* 95 % interval */
     double high;
-    double certain; /* the slope is above this, but for probability p */
+    double certain; /* the slope is above this, except with probability p */
     double fall;    /* the largest, from a height to what came after it */
     double deviation;
 };

@@ -97,7 +97,7 @@ static bool is_lost_in_time(const struct verdict_series *series, int64_t now_ms)
     return history->count >= LOST_POINTS && gap_ms > LOST_MS && gap_ms / LOST_RATIO > seen_ms;
 }
 
-/* A clock that was set back goes on from where it was, one usual gap later. */
+/* A clock that was set back continues from where it was, one usual gap later. */
 static int64_t mended(struct verdict_series *series, int64_t ms)
 {
     ms = ms > TIME_FAR ? TIME_FAR : ms < -TIME_FAR ? -TIME_FAR : ms;

@@ -62,11 +62,11 @@ struct verdict {
     int64_t to_ms;
     int points; /* samples in all */
     bool have_slope;
-    struct verdict_interval
-        slope_bytes_per_h; /* of the segment; of the low points for a sawtooth */
-    int64_t level_bytes;   /* now */
-    int64_t
-        baseline_bytes;   /* where the series stood when start-up had ended (or the first level) */
+    /* of the segment; of the low points for a sawtooth */
+    struct verdict_interval slope_bytes_per_h;
+    int64_t level_bytes; /* now */
+    /* where the series stood when start-up had ended (or the first level) */
+    int64_t baseline_bytes;
     int64_t growth_bytes; /* level - baseline */
     bool have_regressor;
     double bytes_per_class;                         /* regression on cumulative classes loaded */
@@ -97,7 +97,7 @@ const char *verdict_state_meaning(enum verdict_state state);
 /*
  * growth_alarm: verdicts of one series in, one alarm an episode out.
  *
- * A verdict is asked again and again; acting on each would ring on the first unlucky one. The alarm
+ * A judge asks for a verdict again and again; acting on each would ring on the first unlucky one. The alarm
  * is raised when `need` of the last `of` verdicts say GROWING, cleared when none of the last `of`
  * does.
  *

@@ -6,7 +6,7 @@
  *
  *     certain    the lower end of the slope's interval, times the span, is above the floor, or
  *                the series is a staircase of many steps that all go up
- *     going on   it has not stood still for much longer than ever before
+ *     continuing it has not stood still for much longer than ever before
  *     no step    it is not one step or two between levels
  *     new        it is higher than the series has been before, by more than its usual drawdown
  *     its own    it is not the end of a start-up that a longer window has shown
@@ -365,7 +365,7 @@ static bool find_seasonality(struct assessed *assessed)
 
 /* --- no growth -------------------------------------------------------------------------------- */
 
-/* Certain growth above the floor, although the decision was that there is none: the branch of a
+/* Certain growth above the floor, although the decision was: no growth. It is the branch of a
  * swing that rises just now. */
 static bool rises_now(const struct assessed *assessed, const struct window *window)
 {

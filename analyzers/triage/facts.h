@@ -125,12 +125,12 @@ struct facts_heap_growth {
 /* Seen from outside while the process was watched (nmtwatch/observe). */
 struct facts_toucher {
     bool have;
-    int64_t outside_bytes; /* that grew outside of NMT meanwhile, by stacks */
+    int64_t outside_bytes; /* that grew outside of NMT in that time, by stacks */
     int64_t bytes;         /* of them, by this code: */
-    char by
-        [EVENT_NAME_MAX]; /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
-    char in
-        [EVENT_NAME_MAX]; /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
+    /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
+    char by[EVENT_NAME_MAX];
+    /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
+    char in[EVENT_NAME_MAX];
     double span_s;
 };
 

@@ -5,65 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Findings of the same severity: the cause before what follows from it. */
-static const enum finding_kind CAUSES_FIRST[] = {
-    FINDING_CRASH,
-    FINDING_NATIVE_OOM,
-    FINDING_JAVA_OOM,
-    FINDING_CLASS_EXPLOSION,
-    FINDING_AGENT_RETAINS,
-    FINDING_LOADERS_HELD,
-    FINDING_REDEPLOY_LEAK,
-    FINDING_CLASS_CHURN,
-    FINDING_OUTSIDE_NMT,
-    FINDING_DIRECT_MEMORY,
-    FINDING_THREAD_GROWTH,
-    FINDING_LOADER_GROWTH,
-    FINDING_CLASS_LOAD_RATE,
-    FINDING_METASPACE_LIMIT,
-    FINDING_MANY_METHODS,
-    FINDING_AGENT_PREALLOCATES,
-    FINDING_INTERNAL_UNACCEPTABLE,
-    FINDING_INTERNAL_EXPLOSION,
-    FINDING_INTERNAL_INVESTIGATE,
-    FINDING_INTERNAL_NOT_CONVERGING,
-    FINDING_CLASS_METASPACE_GROWTH,
-    FINDING_CATEGORY_GROWTH,
-    FINDING_OOM_KILLED,
-    FINDING_CONTAINER_LIMIT,
-    FINDING_MALLOC_ARENAS,
-    FINDING_SYMBOL_GROWTH,
-    FINDING_AGENT_SHEDDING,
-    FINDING_NAME_OWNER,
-    FINDING_KILLED_BY_QUESTION,
-    FINDING_MALLOC_RETAINED,
-    FINDING_OWN_EFFECT,
-    FINDING_HEAP_CLASS_GROWTH,
-    FINDING_HEAP_GROWTH,
-    FINDING_HEAP_OBJECTS,
-    FINDING_NMT_LARGEST,
-    FINDING_OBSERVATION,
-};
-_Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUNT,
-               "every kind has its place");
-
-struct finding *triage_add(struct triage *out, enum finding_kind kind)
-{
-    int at = out->finding_count;
-    out->finding_count += at < TRIAGE_FINDINGS_MAX;
-    out->findings[at] = finding_begin(&out->texts, kind);
-    return &out->findings[at];
-}
-
-bool triage_has(const struct triage *out, enum finding_kind kind)
-{
-    for (int i = 0; i < out->finding_count; i++) {
-        if (out->findings[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
 static const char *category_of(const struct finding *finding)
 {
     const struct evidence *category = finding_evidence(finding, "category");
@@ -131,21 +72,13 @@ static void one_look(const struct jvm_facts *facts, struct triage *out)
     free(result);
 }
 
-static int place_of(enum finding_kind kind)
-{
-    int place = 0;
-    while (CAUSES_FIRST[place] != kind)
-        place++;
-    return place;
-}
-
 static int culprit_first(const void *a, const void *b)
 {
     const struct finding *x = a, *y = b;
     const struct evidence *left = finding_evidence(x, "loads"),
                           *right = finding_evidence(y, "loads");
     return compare_numbers(y->severity, x->severity)
-               ?: compare_numbers(place_of(x->kind), place_of(y->kind))
+               ?: compare_numbers(finding_row(x->kind)->order, finding_row(y->kind)->order)
                ?: (left != NULL && right != NULL ? compare_numbers(right->number, left->number) : 0)
                ?: strcmp(x->family, y->family);
 }

@@ -13,8 +13,8 @@
 #define GROWN_SHARE         5     /* of the heap: a fifth */
 #define GROWS_ADVICE                                                                               \
     "Take a histogram now and one an hour later, and compare them: jcmd PID GC.class_histogram. "  \
-    "Classes that grow with the live set are what is kept; jcmd PID GC.heap_dump FILE says by "    \
-    "whom. When the live set levels off, raise -Xmx to twice that."
+    "Classes that grow with the live set are what is kept; jcmd PID GC.heap_dump FILE shows by "   \
+    "what. When the live set levels off, raise -Xmx to twice that."
 
 /* -1: there were none, no figure. */
 static int64_t counted(int64_t count)
@@ -63,8 +63,8 @@ static bool is_full(const struct gc_log *gc, struct finding *finding)
 {
     if (gc->useless >= FULL_MIN)
         finding_title(finding,
-                      "the Java heap is full: %" PRId64
-                      " full collections left it as it was, %s of %s at last",
+                      "the Java heap was full: %" PRId64
+                      " full collections in a row left it as it was, %s of %s at last",
                       gc->useless, size_text(gc->useless_bytes).text,
                       size_text(gc->heap_bytes).text);
     else if (gc->stalls >= STALLS_MIN)

@@ -8,7 +8,7 @@
 
 /* Fewer loads of a family than this in a log are start-up. */
 #define FLOW_LOADS_MIN   50
-/* Of a family's loads so many fall into the last third of the log, or it has stopped. */
+/* Of a family's loads this share falls into the last third of the log, or it has stopped. */
 #define LATE_SHARE_MIN   0.20
 /* A list of live classes has no time: only a large number is a finding. */
 #define STOCK_MIN        200

@@ -37,8 +37,8 @@ struct loaded_methods {
         own_methods; /* without those of the boot loader: mostly the class archive's */
     int64_t slots; /* what the methods take of HotSpot's tables of jmethodIDs: 8 a class at least */
     int64_t torn;  /* lists that were left because they led nowhere any more */
-    int64_t
-        ids; /* jmethodIDs; -1: this JDK keeps them elsewhere (26 and later), or not asked for */
+    /* jmethodIDs; -1: this JDK keeps them elsewhere (26 and later), or not asked for */
+    int64_t ids;
     struct loaded_families *families; /* as given */
     size_t family_count;              /* most methods first; the last may be "[other families]" */
 };

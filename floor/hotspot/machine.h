@@ -2,8 +2,8 @@
  * machine: what is of the processor in a walk, and in what HotSpot generates for it.
  *
  * One folder for each architecture, of which the Makefile takes one: floor/hotspot/x86_64, aarch64. It holds calls, the
- * beginning and the end of compiled methods, signed return addresses (code.c). The registers of an interrupted thread and
- * the loads that may fail are in agent/hotspot/x86_64, aarch64: only the agent has them.
+ * beginning and the end of compiled methods, signed return addresses (code.c). The registers of an interrupted
+ * thread and the loads that may fail are in agent/hotspot/x86_64, aarch64: only the agent has them.
  *
  * Signal context; every load is guarded.
  */
@@ -37,8 +37,8 @@ struct machine {
     bool stubs_have_records;
     uint32_t syscall_code;
     int32_t syscall_bytes;
-    /* The first eight bytes of what a signal handler returns to, a call of rt_sigreturn, and how far above sp the ucontext
-     * of what was interrupted lies then. */
+    /* The first eight bytes of what a signal handler returns to, a call of rt_sigreturn, and how far above sp the
+     * ucontext of what was interrupted lies then. */
     uint64_t signal_return_code;
     int32_t signal_context_at;
     /* Registers as DWARF counts them. */

@@ -24,8 +24,8 @@
 /* A refusal that names the library to ask in its place. */
 #define ANSWER_OTHER_COPY "another copy of the agent is at work in this JVM: "
 
-/* The first bytes of a chunk of a recording that is being written, by which leftovers.h recognizes what a killed process
- * left. At most as long as the head of a JFR file. */
+/* The first bytes of a chunk of a recording that is being written, by which leftovers.h recognizes what a killed
+ * process left. At most as long as the head of a JFR file. */
 #define CHUNK_UNFINISHED "nmtagent: unfinished chunk\n"
 
 /*

@@ -4,8 +4,8 @@
  *   delivery_create -> delivery_alert ... -> delivery_step (event loop) -> delivery_destroy
  *
  * An alert that has to go somewhere is first a file in the receiver's folder (alert/queue.h), and
- * goes on when the receiver has said 2xx: what was accepted here survives a restart and kill -9,
- * and comes at least once. A receiver that fails is asked again with backoff, 1 s doubling to 5
+ * continues when the receiver has answered 2xx: what was accepted here survives a restart and kill -9,
+ * and comes at least once. A receiver that fails gets it again with backoff, 1 s doubling to 5
  * min, not before its Retry-After. Of one alert the order is kept: a resolution never overtakes.
  * Messages answered with 400, 413, 414, 415 or 422 are dropped and reported; any other
  * failure may be the receiver's state or its configuration, and is tried until it works.

@@ -12,7 +12,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Options by number: older headers than those of 7.85 and 7.87 do not have the names, newer ones deprecate the second. */
+/* Options by number: older headers than those of 7.85 and 7.87 do not have the names, newer ones deprecate the
+ * second. */
 #define PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318)) /* CURLOPT_PROTOCOLS_STR */
 #define PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 181))        /* CURLOPT_PROTOCOLS */
 #define QUICK_EXIT     ((CURLoption)(CURLOPTTYPE_LONG + 322))        /* CURLOPT_QUICK_EXIT */

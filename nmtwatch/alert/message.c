@@ -67,7 +67,7 @@ const char *message_write(struct json_out *out, const struct message *message, s
     return json_out_line(out, length);
 }
 
-/* A line, and so many bytes. */
+/* A line, and its number of bytes. */
 static bool read_profile(const char *text, size_t length, struct texts *texts,
                          struct message *message)
 {

@@ -6,7 +6,8 @@
  *
  * POST URL/ingest?name=NAME{label=value,...}&from=S&until=S&format=pprof|jfr&spyName=nmtwatch, the profile as the
  * body. A failure is tried again for PUSH_FOR_MS; a status of 4xx that no waiting mends ends it at once. An
- * undelivered profile stays in the folder and is sent with the next push; without one it is lost, which is said.
+ * undelivered profile stays in the folder and is sent with the next push; without one it is lost, and a message
+ * says so.
  *
  * Setup context; blocks until then. A request to end (signals.h) ends it. */
 #pragma once

@@ -34,7 +34,8 @@ struct queue_entry {
     size_t unsaved_length;
 };
 
-/* name: in that folder. NULL with one sentence in error: also where it is not this user's alone (private_folder_open). */
+/* name: in that folder. NULL with one sentence in error: also where it is not this user's alone
+ * (private_folder_open). */
 struct queue *queue_open(int folder_fd, const char *name, int64_t max, char *error,
                          size_t error_size);
 

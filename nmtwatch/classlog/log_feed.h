@@ -1,7 +1,7 @@
 /* log_feed: a class-load log, from a file, a gzipped file or a pipe, into analyzers/classlog.
  *
  * Plain files are read in blocks that stay in the cache of the processor; nothing of the text is
- * kept. Following goes on at the end: what is appended is read, a file that was rotated (another
+ * kept. Following continues at the end: what is appended is read, a file that was rotated (another
  * inode, or shorter than before) is read from its start.
  *
  *   log_feed_open -> log_feed_more until it says FEED_END -> log_feed_close

@@ -613,7 +613,6 @@ static int run(int argc, char **argv)
 
 const struct command command_analyze = {
     .name = "analyze",
-    .summary = "diagnosis of saved files: jcmd output, class-load logs, hs_err",
     .usage = "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
              "\n"
              "Recognises each text by its content (JDK 8 to 27; gz, xz, zst, bz2 too; several\n"

@@ -385,7 +385,6 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "one measurement of a JVM, one verdict (monitoring plugin)",
     .usage = "Usage: nmtwatch check PID|NAME [options]\n"
              "       nmtwatch check --all | --match RULES [options]\n"
              "\n"

@@ -379,7 +379,6 @@ static int run(int argc, char **argv)
 
 const struct command command_classlog = {
     .name = "classlog",
-    .summary = "a class-load log of any size: families, rates, do loads go on?",
     .usage = "Usage: nmtwatch classlog FILE|- [--top N] [--json] [--count] [--follow]\n"
              "\n"
              "Reads the logs of -Xlog:class+load,class+unload (JDK 9 and later, any\n"

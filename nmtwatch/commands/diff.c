@@ -169,7 +169,6 @@ static int run(int argc, char **argv)
 
 const struct command command_diff = {
     .name = "diff",
-    .summary = "what changed between two recordings, or two moments of one",
     .usage = "Usage: nmtwatch diff A[@TIME] B[@TIME] [options]\n"
              "       nmtwatch diff FILE --from TIME [--to TIME] [options]\n"
              "\n"

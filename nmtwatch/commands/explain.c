@@ -141,7 +141,6 @@ static int run(int argc, char **argv)
 
 const struct command command_explain = {
     .name = "explain",
-    .summary = "the runbook of a finding: meaning, commands, what to change",
     .usage = "Usage: nmtwatch explain [FINDING] [--json]\n"
              "\n"
              "Prints the runbook of a finding, in Markdown. The runbooks are part of the\n"

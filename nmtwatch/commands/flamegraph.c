@@ -269,7 +269,6 @@ static int run(int argc, char **argv)
 
 const struct command command_flamegraph = {
     .name = "flamegraph",
-    .summary = "a profile as a flame graph, or what differs between two",
     .usage = "Usage: nmtwatch flamegraph PROFILE -o FILE.html|FILE.txt\n"
              "       nmtwatch flamegraph BEFORE AFTER [-o FILE.html] [--absolute]\n"
              "\n"

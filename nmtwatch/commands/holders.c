@@ -167,7 +167,6 @@ static int run(int argc, char **argv)
 
 const struct command command_holders = {
     .name = "holders",
-    .summary = "what keeps class loaders from being unloaded: paths in a heap dump",
     .usage = "Usage: nmtwatch holders [EARLIER.hprof] HEAP.hprof[.gz] [options]\n"
              "       nmtwatch holders PID --allow-pause [--keep] [options]\n"
              "\n"

@@ -256,7 +256,6 @@ static int run(int argc, char **argv)
 
 const struct command command_list = {
     .name = "list",
-    .summary = "the HotSpot JVMs of this host, containers included",
     .usage = "Usage: nmtwatch list [--match RULES] [--json]\n"
              "\n"
              "Lists every HotSpot JVM this user may see, in containers and chroots too:\n"

@@ -56,8 +56,8 @@ struct observed {
 };
 
 struct group {
-    struct observe_request
-        request; /* the first text is for standard output, the next for a file, the last for a store */
+    /* the first text is for standard output, the next for a file, the last for a store */
+    struct observe_request request;
     const char *files; /* their names' pattern; NULL: none */
     const struct push_options *store;
     int64_t at_once, end_ms;
@@ -437,7 +437,6 @@ static int run(int argc, char **argv)
 
 const struct command command_observe = {
     .name = "observe",
-    .summary = "a JVM seen from outside: CPU, classes, allocations, growth of RSS",
     .usage = "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods\n"
              "                        [--for TIME] [-o FILE] [--json]\n"
              "       nmtwatch observe PID alloc --activate [--every SIZE] ...\n"

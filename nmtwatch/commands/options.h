@@ -34,32 +34,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* command: the verbs of nmtwatch. One file per verb; main.c is a table of these.
+/* command: the verbs of nmtwatch. One file per verb; their rows are in commands.def.
  *
  * run gets the arguments after the verb (argv[0] is the verb) and returns the exit code.
  * Exit codes are documented in docs/exit-codes.md. */
 struct command {
     const char *name;
-    const char *summary; /* for `nmtwatch help` */
     const char *usage; /* `nmtwatch VERB --help`: synopsis and prose; options.h adds the options */
     int (*run)(int argc, char **argv);
     bool apart; /* it reads the JVM's files and memory by itself: in a child that can be given up */
 };
 
-extern const struct command command_list, command_check, command_top, command_watch, command_record,
-    command_replay, command_report, command_verdict, command_rules, command_repair, command_profile,
-    command_soak, command_diff, command_plan, command_analyze, command_triage, command_classlog,
-    command_holders, command_observe, command_explain, command_serve, command_doctor,
-    command_export, command_flamegraph;
-
-/* report: what `nmtwatch report` does, for verbs that end with a report. Setup context. */
-/* The recording as page, pictures, Markdown and JSON in the directory, which is made when it is not
- * there. False after one line on stderr. */
-bool report_make(const char *recording, const char *directory);
-/* A page as stem.html and stem.md in the directory. False after one line on stderr. */
-bool report_add_page(const char *directory, const char *stem, const struct page *page);
-/* Makes it with the folders above it; false with errno. */
-bool report_make_directory(const char *path);
+#define COMMAND(id, ...) extern const struct command command_##id;
+#include "nmtwatch/commands/commands.def"
 
 /* Stores the value; NULL when it is good, else what was expected instead ("a number above 0"). */
 typedef const char *option_take_fn(const char *value, void *into);

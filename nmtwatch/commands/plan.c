@@ -268,7 +268,6 @@ static int run(int argc, char **argv)
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "capacity: memory of classes and of a profiler; is it suitable?",
     .usage = "Usage: nmtwatch plan --classes N [--methods-per-class M] [--jdk V] [options]\n"
              "       nmtwatch plan --from PID|FILE [options]\n"
              "\n"

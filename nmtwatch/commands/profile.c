@@ -431,7 +431,6 @@ static int run(int argc, char **argv)
 
 const struct command command_profile = {
     .name = "profile",
-    .summary = "profile a JVM with the agent",
     .usage = "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
              "       nmtwatch profile PID set [--alloc SIZE] [--cpu TIME] [--wall TIME]\n"
              "       nmtwatch profile --for TIME PID -o FILE [options]\n"

@@ -37,7 +37,6 @@ static int run(int argc, char **argv)
 
 const struct command command_repair = {
     .name = "repair",
-    .summary = "make a JFR file with a truncated end readable again",
     .usage = "Usage: nmtwatch repair FILE.jfr\n"
              "\n"
              "A JVM that is killed while a chunk is appended leaves a file that the JDK's jfr\n"

@@ -103,7 +103,6 @@ static int run(int argc, char **argv)
 
 const struct command command_replay = {
     .name = "replay",
-    .summary = "judge a recording: the alerts of the live run again",
     .usage = "Usage: nmtwatch replay FILE [options]\n"
              "\n"
              "Feeds a recording (gzip or plain JSON lines, - for standard input) to the same\n"

@@ -48,7 +48,6 @@ static int run(int argc, char **argv)
 
 const struct command command_rules = {
     .name = "rules",
-    .summary = "the thresholds as Prometheus alerting rules",
     .usage = "Usage: nmtwatch rules [--config FILE] [--runbooks URL] [--json]\n"
              "\n"
              "Prints a rule file for Prometheus, one rule for each kind of finding, made from\n"

@@ -82,7 +82,6 @@ static int run(int argc, char **argv)
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "a daemon for all JVMs of a host: Prometheus metrics, a page, alerts",
     .usage = "Usage: nmtwatch serve [--config FILE] [--listen ADDR:PORT] [options]\n"
              "\n"
              "Watches every JVM of this host as they come and go, as `watch` does: free\n"

@@ -1,5 +1,6 @@
 /* nmtwatch soak: a command or a JVM under watch, and at the end one answer that CI can trust. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/report/report_files.h"
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"
@@ -244,6 +245,7 @@ static int run_live(struct soak_arguments *arguments, const char *pid,
     if (run != NULL)
         soak_run_destroy(run);
     free(run);
+    arguments->run.target = NULL;
     return code;
 }
 
@@ -330,7 +332,6 @@ static int run(int argc, char **argv)
 
 const struct command command_soak = {
     .name = "soak",
-    .summary = "run a command under watch: does its memory converge?",
     .usage = "Usage: nmtwatch soak [options] -- COMMAND [ARGUMENT]...\n"
              "       nmtwatch soak [options] PID\n"
              "       nmtwatch soak [options] --replay FILE\n"

@@ -83,7 +83,6 @@ static int run(int argc, char **argv)
 
 const struct command command_top = {
     .name = "top",
-    .summary = "all JVMs of this host on one screen",
     .usage = "Usage: nmtwatch top [PID] [options]\n"
              "\n"
              "All JVMs on one screen, refreshed each second: memory, classes, verdict, the\n"

@@ -70,7 +70,7 @@ static bool close_file(FILE *file, bool ok, const char *folder, const char *name
     return false;
 }
 
-/* Who holds class loaders, from a heap dump: as pages in the folder, and as findings. page is made
+/* What holds class loaders, from a heap dump: as pages in the folder, and as findings. page is made
  * when it is true. */
 static bool ask_heap(struct live *live, const struct target *target, const char *folder,
                      struct page *page)
@@ -155,7 +155,7 @@ static int finish(const struct live *live, const char *folder, bool json, bool k
     fill_json(live, &report, &out);
     triage_report_page(&report, &page);
     if (holders != NULL)
-        page_link(&page, "Who holds the class loaders", "holders.html");
+        page_link(&page, "What holds the class loaders", "holders.html");
     const char *line = json_out_line(&out, &length);
     bool ok = line != NULL && write_folder(folder, &page, line, length);
     if (ok && json)
@@ -271,7 +271,6 @@ static int run(int argc, char **argv)
 
 const struct command command_triage = {
     .name = "triage",
-    .summary = "the diagnosis of one JVM: whose memory it is, in about a minute",
     .usage = "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
              "\n"
              "Asks the JVM in order of cost, watches its class loads, asks again, and names\n"

@@ -302,7 +302,6 @@ static int run(int argc, char **argv)
 
 const struct command command_verdict = {
     .name = "verdict",
-    .summary = "does a series of numbers grow, and how",
     .usage = "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column]\n"
              "                        [--sparse] [--json]\n"
              "\n"

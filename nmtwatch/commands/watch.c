@@ -28,7 +28,6 @@ static int run_record(int argc, char **argv)
 
 const struct command command_record = {
     .name = "record",
-    .summary = "record a JVM to a file",
     .usage = "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
              "\n"
              "Watches one JVM and writes everything it learns: gzip members of JSON lines,\n"
@@ -70,7 +69,6 @@ static int run(int argc, char **argv)
 
 const struct command command_watch = {
     .name = "watch",
-    .summary = "watch JVMs live: memory, classes, alerts",
     .usage = "Usage: nmtwatch watch PID... | --all [options]\n"
              "\n"
              "Watches JVMs: free sources each interval, NMT every few seconds, names of\n"

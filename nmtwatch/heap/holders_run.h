@@ -1,4 +1,4 @@
-/* holders_run: a heap dump's file to the answer who holds its class loaders.
+/* holders_run: a heap dump's file to the answer what holds its class loaders.
  *
  *   holders_run | holders_take -> the answer -> holders_answer_free
  *
@@ -17,7 +17,7 @@
  *
  * GC.heap_dump stops the application: a full GC, then all live objects are written. Its time and
  * disk are predicted from the used heap; a folder without the room, or one that is memory (tmpfs)
- * of a limited container, is refused before anything is asked.
+ * of a limited container, is refused before the first question.
  *
  * Nothing can stop a JVM that writes a dump, and from JDK 22 on it writes segments beside the dump
  * first: a signal is answered when the JVM is done, so that nothing of it is left.
@@ -58,7 +58,7 @@ void heap_dump_end(struct heap_dump *dump, bool keep);
  *
  *   dump_open -> dump_load -> dump_fetch ... -> dump_close
  *
- * A plain file is read with pread, not mapped: whoever cuts it meanwhile cannot kill us, and its
+ * A plain file is read with pread, not mapped: whoever cuts it in the meantime cannot kill us, and its
  * pages are no memory of ours. A gzipped one is inflated again for each pass, by one thread.
  * Errors are one sentence in error. Setup context; starts and ends threads of its own. */
 struct dump_file {

@@ -389,6 +389,7 @@ bool history_jfr_event(struct history_jfr *history, const struct event *event)
         callers(history, event->ms, &event->callers);
         break;
     case EVENT_NOTE:
+    case EVENT_BASELINE:
     case EVENT_GONE:
         note(history, event->ms, event->text);
         break;

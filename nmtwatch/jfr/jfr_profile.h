@@ -43,8 +43,8 @@ bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, boo
 /* The samples to show by default: of CPU time; if there are none, of wall-clock time;
  * if there are none either, bytes allocated. By state: of wall-clock time first. */
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
-/* As a file of that format: a flame graph with losses and damage below, a table of so many rows. False when out failed,
- * or memory. */
+/* As a file of that format: a flame graph with losses and damage below, a table of that many rows. False when out
+ * failed, or memory. */
 bool jfr_profile_write(const struct jfr_profile *profile, enum profile_format format, uint32_t rows,
                        const char *title, FILE *out);
 /* {"recording": ..., "damage": null, "cpu": {...}, "wall": {...}, "losses": [...]}: one line. */

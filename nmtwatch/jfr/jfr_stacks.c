@@ -172,7 +172,7 @@ static bool decode_constant(struct jfr_chunk *chunk, const struct jfr_value *val
     return jfr_chunk_decode(chunk, &cursor, constant->type, values, NULL, NULL);
 }
 
-/* Java's dots for the JVM's slashes, but for the one before a hidden class's number. */
+/* Java's dots for the JVM's slashes, except the one before a hidden class's number. */
 static void copy_class(char *out, const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -295,7 +295,7 @@ static bool decode_frames(struct jfr_chunk *chunk, const struct jfr_value *array
                           struct jfr_trace *trace)
 {
     struct jfr_cursor cursor = array->array;
-    /* The length was passed once, so there are so many elements; each took a byte or a step. */
+    /* The length was passed once, so that number of elements is there; each took a byte or a step. */
     if (array->pool || array->length > INT_MAX / 64 ||
         (trace->frames = jfr_chunk_alloc(chunk, array->length * sizeof *trace->frames)) == NULL)
         return false;

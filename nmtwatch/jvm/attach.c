@@ -20,14 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS        5000
-#define ASKED_MS          1000 /* left for a question once this process was asked to end */
-#define REPLY_MAX_BYTES   ((size_t)256 << 20)
-#define REPLY_FIRST_BYTES ((size_t)16 << 10) /* an NMT summary is 4-8 KB */
-#define REPLY_KEEP_BYTES                                                                           \
-    ((size_t)256                                                                                   \
-     << 10) /* a larger buffer is given back before the next ask                       \
-                         */
+#define TIMEOUT_MS             5000
+#define ASKED_MS               1000 /* left for a question once this process was asked to end */
+#define REPLY_MAX_BYTES        ((size_t)256 << 20)
+#define REPLY_FIRST_BYTES      ((size_t)16 << 10) /* an NMT summary is 4-8 KB */
+/* A larger buffer is given back before the next ask. */
+#define REPLY_KEEP_BYTES       ((size_t)256 << 10)
 #define READ_PER_STEP_BYTES    ((size_t)4 << 20) /* then other targets have their turn */
 #define OPERATION_MAX_BYTES    16                /* AttachOperation::name_length_max */
 #define V1_ARG_MAX_BYTES       1024              /* AttachOperation::arg_length_max */

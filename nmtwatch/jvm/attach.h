@@ -58,9 +58,9 @@ int attach_wait_ms(const struct attach *attach);
 struct span attach_reply(const struct attach *attach, int *result_code);
 /* After ATTACH_FAILED. */
 const struct failure *attach_failure(const struct attach *attach);
-/* Whether the JVM was killed within a second after the last question, by a signal that the question may be the cause of:
- * "killed by signal 31 (SIGSYS), 3 ms after VM.native_memory". Else false, and words are what is known, or empty. For a process that has ended; waits 50 ms at
- * most until the kernel says how. */
+/* Whether the JVM was killed within a second after the last question, by a signal that the question may be the
+ * cause of: "killed by signal 31 (SIGSYS), 3 ms after VM.native_memory". Else false, and words are what is known,
+ * or empty. For a process that has ended; waits 50 ms at most until the kernel says how. */
 bool attach_killed(struct attach *attach, const char **words);
 /* Wall time of the last exchange after the connection stood, microseconds. */
 int64_t attach_elapsed_us(const struct attach *attach);

@@ -136,64 +136,6 @@ static void remove_trigger(const struct attach_connect *attempt)
     as_target_end(&self);
 }
 
-/* The guard's whole life: when nmtwatch ends without a word, however it ends, the file goes. */
-_Noreturn static void guard_main(const struct attach_connect *attempt, int pipe_fd)
-{
-    struct attach_connect own = *attempt;
-    char byte;
-    ssize_t got;
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    setsid();
-    pipe_fd = dup2(pipe_fd, STDERR_FILENO + 1);
-    own.tmp_fd = dup2(own.tmp_fd, STDERR_FILENO + 2);
-    syscall(SYS_close_range, STDERR_FILENO + 3, ~0U, 0);
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        close(fd); /* a reader of our output does not wait for the guard */
-    do {
-        got = read(pipe_fd, &byte, 1);
-    } while (got < 0 && errno == EINTR);
-    if (got == 0)
-        remove_trigger(&own);
-    _exit(0);
-}
-
-/* Without one, for want of processes or descriptors, the file is still removed by ourselves. */
-static void start_guard(struct attach_connect *attempt)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
-    /* Both above those that the guard keeps. */
-    int read_end = fcntl(ends[0], F_DUPFD_CLOEXEC, 16),
-        tmp = fcntl(attempt->tmp_fd, F_DUPFD_CLOEXEC, 16);
-    pid_t guard = read_end >= 0 && tmp >= 0 ? fork() : -1;
-    if (guard == 0) {
-        attempt->tmp_fd = tmp;
-        guard_main(attempt, read_end);
-    }
-    close(ends[0]);
-    if (read_end >= 0)
-        close(read_end);
-    if (tmp >= 0)
-        close(tmp);
-    attempt->guard = guard > 0 ? guard : 0;
-    if (guard > 0)
-        attempt->guard_pipe = ends[1];
-    else
-        close(ends[1]);
-}
-
-static void end_guard(struct attach_connect *attempt)
-{
-    if (attempt->guard == 0)
-        return;
-    left_behind(attempt->guard);
-    close(attempt->guard_pipe);
-    attempt->guard = 0;
-}
-
 static bool is_recent(const struct stat *status)
 {
     int64_t age_ms = clock_ms(CLOCK_REALTIME) - status->st_mtim.tv_sec * INT64_C(1000) -
@@ -212,12 +154,8 @@ static int create_trigger(struct attach_connect *attempt)
     if (foreign_trigger_in_cwd(attempt))
         return EEXIST;
     trigger_name(attempt, name, sizeof name);
-    start_guard(attempt);
-    if (!as_target_begin(&self, attempt->target->uid, attempt->target->gid)) {
-        int refused = errno;
-        end_guard(attempt);
-        return refused;
-    }
+    if (!as_target_begin(&self, attempt->target->uid, attempt->target->gid))
+        return errno;
     int fd = openat(attempt->tmp_fd, name,
                     O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : 0;
@@ -235,8 +173,6 @@ static int create_trigger(struct attach_connect *attempt)
     attempt->triggered = error == 0;
     if (fd >= 0 && error != 0)
         remove_trigger(attempt);
-    if (error != 0)
-        end_guard(attempt);
     return error;
 }
 
@@ -246,7 +182,6 @@ static void end_trigger(struct attach_connect *attempt)
     if (!attempt->triggered)
         return;
     remove_trigger(attempt);
-    end_guard(attempt);
     attempt->triggered = false;
 }
 

@@ -11,10 +11,8 @@
 #include "analyzers/parse/hsperfdata.h"
 #include "nmtwatch/jvm/target.h"
 
-#define PERFDATA_MAX_BYTES                                                                         \
-    (1                                                                                             \
-     << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it                         \
-               */
+/* The default file: 32 KiB; -XX:PerfDataMemorySize may raise it. */
+#define PERFDATA_MAX_BYTES (1 << 20)
 
 struct perfdata;
 

@@ -85,8 +85,8 @@ struct privileged_answer {
     int64_t cpu_us;     /* what the worker has used until now */
     int64_t own_bytes;  /* resident memory that it shares with no file; of at most 10 s ago */
     char sentence[512]; /* CONFIG: what is wrong with it */
-    int32_t
-        figures; /* PERFDATA: how many of the bytes are the agent's figures; -1: it was not looked for them */
+    /* PERFDATA: how many of the bytes are the agent's figures; -1: it was not looked for them */
+    int32_t figures;
     uint32_t length; /* of the bytes behind this struct */
 };
 

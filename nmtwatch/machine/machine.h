@@ -2,7 +2,7 @@
  * x86_64.c, aarch64.c; the Makefile picks one. Nothing else in nmtwatch/ names an architecture or counts
  * with its page size (scripts/test/lint.sh).
  *
- * Registers are numbered as perf_event_open(2) puts them into a sample: 0 is the first one that is asked for. */
+ * Registers are numbered as perf_event_open(2) puts them into a sample: 0 is the first one of the request. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,8 @@ struct machine_facts {
     uint8_t pc, sp, fp;
     int8_t link; /* where the innermost call returns to; -1: that is on the stack */
     uint8_t argument[MACHINE_ARGUMENTS]; /* of a C function that has just been entered */
-    /* Of HotSpot's own code: the method that is being entered, the caller's sp and the return address then, and where an
-     * exception is being thrown. */
+    /* Of HotSpot's own code: the method that is being entered, the caller's sp and the return address then, and
+     * where an exception is being thrown. */
     uint8_t entered, sender_sp, entered_from, thrown_at;
 };
 extern const struct machine_facts this_machine;
@@ -40,11 +40,11 @@ struct machine_operand {
     int at;         /* register */
     int64_t number; /* constant, or offset */
 };
-/* The operand that begins at *text, which moves behind it. False: it is none of this machine's. */
+/* The operand that begins at *text, which moves behind it. False: this machine does not have it. */
 bool machine_operand(const char **text, struct machine_operand *operand);
 /* "x86-64" for EM_X86_64; for one that is not known "machine 243". */
 const char *machine_name(uint16_t elf, char room[24]);
-/* -Xss of HotSpot there, where nothing is said. */
+/* -Xss of HotSpot there, where the command line has none. */
 uint32_t machine_thread_stack_bytes(uint16_t elf);
 /* EM_... of a program or a library, of 32 bits or of 64 and of either byte order; 0: the file is none. */
 uint16_t machine_of_file(int fd);

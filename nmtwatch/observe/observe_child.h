@@ -8,8 +8,8 @@
  *
  * Forked without exec: of the caller's descriptors the child keeps none but its answer's. The
  * JVM's worker (privileged.h) forks it where there is one. The child ends by itself when the caller goes, with an
- * alarm half a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop. One that
- * does not come back by then is left behind, without a result.
+ * alarm half a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop. One
+ * that does not come back by then is left behind, without a result.
  * One thread. */
 #pragma once
 
@@ -38,11 +38,10 @@ struct observe_request {
 
 struct observe_result {
     int code; /* 0; else the exit code of `nmtwatch observe` */
-    char sentence
-        [OBSERVE_SENTENCE_MAX]; /* what was seen, in one line; else why nothing was. Raw: names
-                                          * of a stranger are in it */
-    int64_t count;              /* of the report */
-    int64_t elapsed_ms, cpu_us; /* cpu: of the child */
+    /* what was seen, in one line; else why nothing was. Raw: names of a stranger are in it */
+    char sentence[OBSERVE_SENTENCE_MAX];
+    int64_t count;                       /* of the report */
+    int64_t elapsed_ms, cpu_us;          /* cpu: of the child */
     uint64_t bytes[OBSERVE_FORMATS_MAX]; /* of each text */
 };
 

@@ -564,6 +564,43 @@ static void add_rest(const struct rss_watch *watch, const struct mappings *after
         add_row(report, ROW_UNSEEN, total - report->count);
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const struct mapping *left = a, *right = b;
+    return (left->low > right->low) - (left->low < right->low);
+}
+
+/* The process has ended: its mappings are those of the beginning, and new ones around what was touched elsewhere; each
+ * grew by the pages that were touched in it. False: out of memory. */
+static bool stand_in(struct rss_watch *watch, struct mappings *after)
+{
+    uint64_t bytes = machine_page_bytes(), block = block_pages() * bytes;
+    struct mappings *known = &watch->before;
+    after->count = 0;
+    qsort(watch->touch, watch->touches, sizeof *watch->touch, by_page);
+    for (uint32_t i = 0; i < watch->touches; i++) {
+        uint64_t address = watch->touch[i].address, low = address - address % block;
+        if (mapping_of(known, address) != NULL ||
+            (after->count > 0 && address < after->at[after->count - 1].high))
+            continue;
+        if (!array_room(&after->at, &after->room, after->count + 1, sizeof *after->at))
+            return false;
+        after->at[after->count++] =
+            (struct mapping){.low = low, .high = low + block, .kind = RSS_ANONYMOUS};
+    }
+    if (!array_room(&after->at, &after->room, after->count + known->count, sizeof *after->at))
+        return false;
+    memcpy(after->at + after->count, known->at, known->count * sizeof *known->at);
+    after->count += known->count;
+    qsort(after->at, after->count, sizeof *after->at, by_address);
+    for (uint32_t i = 0; i < watch->touches; i++) {
+        struct mapping *mapping = mapping_of(after, watch->touch[i].address);
+        if (mapping != NULL)
+            mapping->growth += (int64_t)((double)watch->touch[i].faults * (double)bytes);
+    }
+    return true;
+}
+
 bool rss_close(struct rss_watch *watch, const struct target *target, struct observe_report *report,
                char *error, size_t error_size)
 {
@@ -572,13 +609,15 @@ bool rss_close(struct rss_watch *watch, const struct target *target, struct obse
     int64_t gone[RSS_KIND_COUNT] = {0};
     bool good = watch != NULL && target != NULL;
     if (good) {
-        watch->range_count = jvm_ranges_read(watch->ranges);
-        good = read_mappings(watch, target, &after);
-        if (!good)
-            snprintf(error, error_size, "the process has ended: its mappings cannot be read again");
+        int ranges = jvm_ranges_read(watch->ranges);
+        if (ranges > 0)
+            watch->range_count = ranges;
+        if (read_mappings(watch, target, &after))
+            compare(&watch->before, &after, gone);
+        else if (!(good = stand_in(watch, &after)))
+            snprintf(error, error_size, "out of memory");
     }
     if (good) {
-        compare(&watch->before, &after, gone);
         report->count = 0;
         share_out(watch, &after, report);
         add_rest(watch, &after, gone, report);

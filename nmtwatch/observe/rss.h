@@ -31,8 +31,8 @@ struct rss_watch *rss_open(const struct target *target, char *error, size_t erro
 /* frames: innermost first; names stay until stacks_close. */
 void rss_touch(struct rss_watch *watch, const struct perf_sample *sample,
                const struct stack_frame *frames, int depth);
-/* Reads the mappings again: rows of growth, and the tree of it in bytes, outermost the row. Frees the
- * watch. False with a sentence: the process has gone. */
+/* Reads the mappings again (of a process that has ended: growth is that of the pages that were touched): rows of
+ * growth, and the tree of it in bytes, outermost the row. Frees the watch. False with a sentence. */
 bool rss_close(struct rss_watch *watch, const struct target *target, struct observe_report *report,
                char *error, size_t error_size);
 
@@ -74,8 +74,8 @@ const struct rss_range *jvm_range_of(const struct rss_range *ranges, int count, 
 struct malloc_arenas {
     int count;       /* 0: they cannot be read */
     const char *why; /* they cannot; NULL: they can */
-    int64_t
-        system_bytes; /* taken from the kernel by arenas; large blocks have mappings of their own */
+    /* taken from the kernel by arenas; large blocks have mappings of their own */
+    int64_t system_bytes;
     int64_t free_bytes; /* of it free */
     int64_t trim_bytes; /* resident, and malloc_trim gives them back */
     int64_t top_bytes;  /* resident, free, and malloc_trim does not give them back */

@@ -39,7 +39,7 @@ struct reading {
     bool have_last;
     int64_t last_ms;
     int64_t uptime_ms; /* of the JVM when the recording began */
-    /* Samples since the start-up, thinned to every so many when they are too many. */
+    /* Samples since the start-up, thinned to every n-th when they are too many. */
     int count, every, passed;
     struct kept_sample kept[KEPT_MAX];
     struct verdict_series *series; /* of all that NMT counts */
@@ -218,7 +218,7 @@ static enum failure_kind ask(struct plan_sample *out, const struct target *targe
         return failure_set(failure, FAILURE_NMT_OFF, who, NULL);
     if (reading.result == MEMORY_MALFORMED)
         return failure_set(failure, FAILURE_BAD_REPLY, who, reading.problem);
-    /* Counters and memory of one moment, as near as may be: classes come meanwhile. */
+    /* Counters and memory of one moment, as near as may be: classes come in between. */
     sample_without_asking(out, target);
     return FAILURE_NONE;
 }

@@ -1,6 +1,6 @@
 /* clock: the time, for all of nmtwatch.
  *
- *   CLOCK_BOOTTIME   how long something is watched: it goes on while the machine is suspended, so
+ *   CLOCK_BOOTTIME   how long something is watched: it continues while the machine is suspended, so
  *                    that growth per hour is real time
  *   CLOCK_MONOTONIC  timeouts: a suspended machine uses none of them up
  *   CLOCK_REALTIME   for people and files: milliseconds since the epoch; it may step

@@ -133,7 +133,7 @@ static enum failure_kind copy_library(struct agent_session *session, struct fail
 static void say_other(const struct agent_session *session, const char *named)
 {
     if (strncmp(session->library, "/tmp/nmtwatch-", 14) != 0)
-        print_error("nmtwatch profile: --agent %s: %s is loaded already and is asked\n", named,
+        print_error("nmtwatch profile: --agent %s: %s is loaded already and answers\n", named,
                     session->library);
 }
 
@@ -264,7 +264,7 @@ static enum failure_kind load(struct agent_session *session, const char *options
 }
 
 /* Another copy of the agent is at work, loaded by another asker a moment ago or by hand: that one
- * is asked from now on. Not where the user has named the library: the refusal says which one it is.
+ * gets the commands from now on. Not where the user has named the library: the refusal says which one it is.
  */
 static bool turn_to_other_copy(struct agent_session *session, const struct failure *failure,
                                const char *refusal)

@@ -69,8 +69,8 @@ struct agent_session {
 enum failure_kind agent_session_open(struct agent_session *session, const struct target *target,
                                      enum agent_command first, const char *named,
                                      struct failure *failure);
-/* Makes the option string of a start fit the JVM's system call filter: where the filter kills for a timer that the agent
- * would try, another one is named. Where there is none the agent is not asked: FAILURE_SECCOMP. */
+/* Makes the option string of a start fit the JVM's system call filter: where the filter kills for a timer that the
+ * agent would try, another one is named. Where there is none the agent is not asked: FAILURE_SECCOMP. */
 enum failure_kind agent_filter_fit(const struct target *target, char *text, size_t size,
                                    struct failure *failure);
 /* options: the agent's option string without `answer`. *json: the answer, the caller frees it. */
@@ -98,7 +98,7 @@ void timed_wait(const char *what, struct timed *timed, int64_t duration_ms);
  *
  * One that it has loaded already stays the one: the same library under two paths would be two
  * agents. Else the file beside this program, or the one that was named: here, or in the target's
- * own root, where an image may bring it along. In a container it is asked first whether the file is
+ * own root, where an image may bring it along. In a container it checks first whether the file is
  * visible there; only if not it gets a copy. Setup context. */
 #define AGENT_LIBRARY "libnmtagent.so"
 

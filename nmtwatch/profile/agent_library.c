@@ -196,7 +196,7 @@ bool agent_library_inside(const struct target *target, const char *named)
 }
 
 /* The name of musl's C library is in every file that was linked against it. Read in pieces that
- * overlap, and not mapped: it may be a file of the target's, which can shrink meanwhile. */
+ * overlap, and not mapped: it may be a file of the target's, which can shrink in the meantime. */
 static bool built_for_musl(int fd)
 {
     char bytes[65536 + sizeof MUSL];

@@ -65,7 +65,7 @@ int story_shot_run(enum story_kind kind, struct one_shot *shot, const struct tar
  *
  * Loads the agent, starts it with allocations alone, waits, stops it. Where a profiler runs already
  * it is left alone, and that is an error. It ends early on SIGINT or SIGTERM, and when the targets
- * end; with alloc_run_matching JVMs that start meanwhile are taken, too, until the end. While it runs the
+ * end; with alloc_run_matching JVMs that start in the meantime are included, until the end. While it runs the
  * recordings lie in private folders in the targets' /tmp.
  */
 #define ALLOC_INTERVAL_DEFAULT "512K"

@@ -623,8 +623,8 @@ static bool begin_file(struct recorder *recorder, const char *path, bool force,
     return done;
 }
 
-/* The same, and the name comes last: a process that is killed meanwhile leaves nothing. False: nothing is left, it has
- * to be made by name, which also finds the error to report. */
+/* The same, and the name comes last: a process that is killed before that leaves nothing. False: nothing is left,
+ * it has to be made by name, which also finds the error to report. */
 static bool begin_unnamed(struct recorder *recorder, const char *path,
                           const struct recording_header *header)
 {

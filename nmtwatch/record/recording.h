@@ -62,8 +62,8 @@ void replay_close(struct replay *replay);
  *
  * After every line the file is a whole gzip file: each line is flushed by deflate, and the member's
  * trailer is written behind it, to be overwritten by the next line. So `zcat | jq` works while the
- * recording goes on and after kill -9, which loses at most the last line. When the disk is full the
- * file is put back to its last whole line, and recording stops: the watch goes on.
+ * recording continues and after kill -9, which loses at most the last line. When the disk is full the
+ * file is put back to its last whole line, and recording stops: the watch continues.
  *
  * Written with pwrite: no buffer in this process, no fsync (a power cut may cost the last seconds).
  * Memory: about 100 KB. Calling context: event loop, one thread; a write to a slow pipe ("-")

@@ -1,7 +1,6 @@
 #include "nmtwatch/serve/fleet.h"
 
 #include "nmtwatch/process/clock.h"
-#include "nmtwatch/serve/owners.h"
 #include "nmtwatch/jvm/agent_files.h"
 
 #include <errno.h>
@@ -22,7 +21,6 @@ struct fleet {
     struct saved_state *state;
     struct fleet_hooks hooks;
     struct scan *scan;
-    struct owners *owners;
     struct watching watching;
     int64_t now_ms; /* of the watching */
     int64_t next_scan_ms;
@@ -130,39 +128,13 @@ static bool is_taken(const struct fleet *fleet, const char *label)
     return taken || (fleet->state != NULL && saved_state_waits_for(fleet->state, label));
 }
 
-static struct owner owner_of(const struct target *target)
-{
-    return (struct owner){target->uid, target->contained};
-}
-
-static void describe_owner(struct owner owner, char *out, size_t size)
-{
-    char name[64];
-    facts_user_name(owner.user, name, sizeof name);
-    snprintf(out, size, "user %s%s", name, owner.contained ? " in a container" : "");
-}
-
-/* It has taken a name whose owner runs no JVM of that name now: a name is being taken over. */
-static void note_owner(const struct member *member, const char *wanted, struct owner was)
-{
-    char owner[96], newcomer[96], note[512];
-    describe_owner(was, owner, sizeof owner);
-    describe_owner(owner_of(watcher_target(member->watcher)), newcomer, sizeof newcomer);
-    const struct name_owner about = {wanted, owner, newcomer, member->label};
-    name_owner_note(note, sizeof note, &about);
-    watcher_add_note(member->watcher, note, watched_ms(member->watched));
-}
-
 /* Several JVMs of one name: name, name#2, name#3. A number is kept as long as its JVM lives; the
  * next one takes the lowest that is free, so that a restarted JVM goes on in its old series. */
-static void choose_label(const struct fleet *fleet, const char *wanted, struct owner owner,
+static void choose_label(const struct fleet *fleet, const char *wanted,
                          char label[static TARGET_LABEL_MAX])
 {
     snprintf(label, TARGET_LABEL_MAX, "%s", wanted);
-    for (int number = 2;
-         (is_taken(fleet, label) || owners_is_foreign(fleet->owners, label, owner, NULL)) &&
-         number < 10000;
-         number++) {
+    for (int number = 2; is_taken(fleet, label) && number < 10000; number++) {
         char suffix[8];
         snprintf(suffix, sizeof suffix, "#%d", number);
         snprintf(label, TARGET_LABEL_MAX, "%.*s%s", (int)(TARGET_LABEL_MAX - sizeof suffix), wanted,
@@ -269,6 +241,7 @@ static enum scan_answer found(void *context, const struct target *target)
         .user = facts.user, .cgroup = facts.cgroup, .place = facts.place};
     struct target_facts view = facts_view(&facts);
     view.template = fleet->options->rules.template;
+    view.user_in_front = fleet->options->rules.user_in_front;
     bool wanted_here = target_rules_watch(&fleet->options->rules, &view);
     target_label(&view, wanted);
     struct saved_target *saved =
@@ -280,21 +253,14 @@ static enum scan_answer found(void *context, const struct target *target)
         full = true;
         print_no_room(fleet, wanted, target->pid, detail);
     } else if (wanted_here) {
-        struct owner owner = owner_of(target), was;
-        bool taken_over = saved == NULL && !is_taken(fleet, wanted) &&
-                          owners_is_foreign(fleet->owners, wanted, owner, &was);
         if (saved != NULL && !is_taken(fleet, saved->label))
             snprintf(label, sizeof label, "%s", saved->label);
         else
-            choose_label(fleet, wanted, owner, label);
+            choose_label(fleet, wanted, label);
         joined = join(fleet, target, label, &who, saved);
         if (joined) {
-            bool there;
             tidy(fleet, target);
-            owners_claim(fleet->owners, label, owner, clock_ms(CLOCK_REALTIME));
             say(fleet, saved != NULL ? "watching again" : "watching", label, target->pid, "");
-            if (taken_over)
-                note_owner(fleet->members[place_of(fleet, label, &there)], wanted, was);
         } else if (errno != ENOENT && errno != ESRCH)
             say(fleet, "cannot watch", label, target->pid, strerror(errno));
     }
@@ -365,7 +331,6 @@ static void bury_lost(struct fleet *fleet)
 void fleet_keep(struct fleet *fleet, int64_t wall_ms)
 {
     bury_lost(fleet);
-    owners_keep(fleet->owners);
     for (int i = 0; i < fleet->count; i++) {
         struct member *member = fleet->members[i];
         struct judge_view view;
@@ -373,8 +338,6 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms)
         ending_look(&member->ending);
         if (view.warm != member->was_warm)
             member->was_warm = member->remember = true;
-        owners_claim(fleet->owners, member->label, owner_of(watcher_target(member->watcher)),
-                     wall_ms);
         if (member->remember)
             save(fleet, member, NULL, 0);
         member->remember = false;
@@ -561,6 +524,7 @@ void fleet_reload(struct fleet *fleet)
         facts_read(&facts, watcher_target(member->watcher));
         struct target_facts view = facts_view(&facts);
         view.template = fleet->options->rules.template;
+        view.user_in_front = fleet->options->rules.user_in_front;
         bool wanted = target_rules_watch(&fleet->options->rules, &view);
         facts_free(&facts);
         if (!wanted)
@@ -590,9 +554,8 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     watching_open(&fleet->watching, &options->watch, &sink);
     fleet->now_ms = fleet->next_scan_ms = fleet->watching.now_ms;
     fleet->scan = scan_create();
-    fleet->owners = owners_open(options->state, clock_ms(CLOCK_REALTIME));
     fleet->saved = calloc(1, sizeof *fleet->saved);
-    if (fleet->scan != NULL && fleet->owners != NULL && fleet->saved != NULL &&
+    if (fleet->scan != NULL && fleet->saved != NULL &&
         array_room(&fleet->members, &fleet->capacity, (size_t)fleet->count + 1, sizeof(void *))) {
         scan_set_user_budget(fleet->scan, options->discover_per_user_ms);
         return fleet;
@@ -640,7 +603,6 @@ void fleet_destroy(struct fleet *fleet)
     for (int i = 0; i < fleet->count; i++)
         member_destroy(fleet->members[i]);
     scan_destroy(fleet->scan);
-    owners_close(fleet->owners);
     watching_close(&fleet->watching);
     free(fleet->members);
     free(fleet->saved);

@@ -48,7 +48,7 @@ static void take_first(struct member *member, const struct event *event)
 void member_begin_anew(struct member *member)
 {
     sample_clear(&member->first);
-    watcher_add_note(member->watcher, BASELINE_ANEW_NOTE, watched_ms(member->watched));
+    watcher_begin_anew(member->watcher, watched_ms(member->watched));
 }
 
 static size_t family_at_name(const char *name)
@@ -160,6 +160,7 @@ void member_event(struct member *member, const struct event *event, const struct
         take_loaders(member, &event->loaders);
         break;
     case EVENT_NOTE:
+    case EVENT_BASELINE:
     case EVENT_GONE:
         snprintf(member->note, sizeof member->note, "%.*s", (int)sizeof member->note - 1,
                  event->text);

@@ -36,8 +36,8 @@ struct observer {
     bool folder_changed;
     int fits_left;
     int64_t next_word_ms; /* about the budget: it is used up for all */
-    int64_t longest_due_ms
-        [OBSERVE_SECTIONS_MAX]; /* by section: whom `every` has kept waiting longest */
+    /* by section: whom `every` has kept waiting longest */
+    int64_t longest_due_ms[OBSERVE_SECTIONS_MAX];
     int64_t now_ms, wall_ms;
 };
 

@@ -9,7 +9,8 @@
 
 #define NAME_MAX_BYTES   128
 #define VALUE_MAX        512
-#define DEFAULT_TEMPLATE "%{user}/%{main}%{@unit|@pod|@container}"
+#define USER_IN_FRONT    "%{user}/"
+#define DEFAULT_TEMPLATE USER_IN_FRONT "%{main}%{@unit|@pod|@container}"
 
 void target_rules_default(struct target_rules *rules)
 {
@@ -28,6 +29,16 @@ static bool is_name(const char *name, size_t length)
         return length < NAME_MAX_BYTES;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Whether each label that the template makes names the JVM's user. */
+static bool names_user(const char *template)
+{
+    static const char *const forms[] = {"%{user}", "%{user|", "%{uid}", "%{uid|"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strstr(template, forms[i]) != NULL)
             return true;
     return false;
 }
@@ -53,9 +64,9 @@ static bool check_names(const char *names, size_t length, char *error, size_t si
 
 bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof rules->template)
-        return text_error(error, size, "a template of 1 to %zu bytes is needed",
-                          sizeof rules->template - 1);
+    const size_t longest = sizeof rules->template - sizeof USER_IN_FRONT;
+    if (text[0] == '\0' || strlen(text) > longest)
+        return text_error(error, size, "a template of 1 to %zu bytes is needed", longest);
     for (const char *at = text; (at = strstr(at, "%{")) != NULL;) {
         const char *end = strchr(at, '}');
         if (end == NULL)
@@ -64,7 +75,9 @@ bool target_rules_template(struct target_rules *rules, const char *text, char *e
             return false;
         at = end;
     }
-    snprintf(rules->template, sizeof rules->template, "%s", text);
+    rules->user_in_front = !names_user(text);
+    snprintf(rules->template, sizeof rules->template, "%s%s",
+             rules->user_in_front ? USER_IN_FRONT : "", text);
     return true;
 }
 
@@ -333,7 +346,7 @@ static bool term_fits(const struct target_term *term, const struct target_facts 
         return fnmatch(term->pattern, facts->cgroup, 0) == 0;
     case FACT_LABEL:
         target_label(facts, label);
-        return fnmatch(term->pattern, label, 0) == 0;
+        return like(term, label, facts->user_in_front ? label + strcspn(label, "/") + 1 : label);
     case FACT_HOST:
         return fnmatch(term->pattern, facts->host, 0) == 0;
     case FACT_PID:

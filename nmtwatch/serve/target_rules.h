@@ -16,7 +16,8 @@
  *   env:NAME    a variable of the JVM's environment
  *   prop:NAME   a system property given on its command line (-DNAME=value)
  *
- * The user comes first by default: no name that a JVM can choose is then another user's.
+ * A template that does not name the user gets `%{user}/` in front: no name that a JVM can choose is then
+ * another user's.
  * A label never holds a pid: one process after the other is the same target. Pure: the facts come
  * from the caller. Any thread. */
 #pragma once
@@ -44,6 +45,7 @@ struct target_facts {
     const char *jdk;
     const char *host;     /* the name of this one */
     const char *template; /* of labels; NULL: the default one */
+    bool user_in_front;   /* a rule may leave the user out (target_rules) */
     struct target_place place;
     /* A variable (property false) or a property; false when there is none. */
     bool (*look_up)(void *context, bool property, const char *name, char *out, size_t size);
@@ -99,6 +101,7 @@ bool target_match_name(struct target_match match[static 2], const char *name);
 struct target_rules {
     struct target_match include, exclude;
     char template[256];
+    bool user_in_front; /* the configured template did not name the user */
 };
 
 void target_rules_default(struct target_rules *rules);

@@ -20,7 +20,7 @@
 
 #define PROGRESS_MS 10000
 
-/* --- what is said meanwhile ------------------------------------------------------------------- */
+/* --- words during the run --------------------------------------------------------------------- */
 
 /* "nmtwatch soak: 0:01:23 text", escaped. */
 static __attribute__((format(printf, 2, 3))) void soak_say(const struct soak_run *run,

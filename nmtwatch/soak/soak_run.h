@@ -54,7 +54,7 @@ void counter_destroy(struct counter *counter);
  *   child_start -> child_step ... -> child_signal_all, child_step ... -> child_death
  *
  * Its standard files are ours, and it stays in our process group: on a terminal Ctrl-C reaches it
- * as it would without us. Signals sent to us alone are passed on (child_signal). It is asked to end
+ * as it would without us. Signals sent to us alone are passed on (child_signal). The run asks it to end
  * should we die. Processes that it leaves become our children (PR_SET_CHILD_SUBREAPER) and are
  * ended with it. One per process; one thread. */
 /* descendants: the processes that a command has started, its own children's children too.

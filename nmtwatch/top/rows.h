@@ -73,7 +73,7 @@ void rows_free(struct top_rows *rows);
 /* The text of a cell, UTF-8. width: of its column. sort: whose shape TREND shows. */
 void rows_cell(const struct top_row *row, enum top_column column, enum top_column sort, int width,
                bool utf8, char *out, size_t size);
-/* Widths of the columns on a terminal of so many, 0: not shown. A space stands between two. The sort column
+/* Widths of the columns on a terminal of this width, 0: not shown. A space stands between two. The sort column
  * stays. */
 void rows_layout(unsigned columns, enum top_column sort, int width, int widths[static TOP_COLUMNS]);
 

@@ -36,7 +36,7 @@ static struct {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Where the system describes no terminals. False: it is none of ours. */
+/* Where the system describes no terminals. False: it is not one of ours. */
 static bool built_in(const char *name)
 {
     static const char *const TERMINALS[][2] = {
@@ -92,7 +92,7 @@ bool screen_usable(char *why, size_t size)
     return good;
 }
 
-/* Where the locale that is asked for is not installed (a container), C.UTF-8 shows the same
+/* Where the requested locale is not installed (a container), C.UTF-8 shows the same
  * characters. */
 static bool choose_locale(void)
 {
@@ -204,7 +204,7 @@ static wchar_t next_character(const char **at, int *columns)
     return '?';
 }
 
-/* At most so many cells of it; returns how many were filled. */
+/* At most `count` cells of it; returns how many were filled. */
 static int put_characters(int row, int column, int width, attr_t how, const char *safe)
 {
     wchar_t shown[1024];

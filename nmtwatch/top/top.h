@@ -31,7 +31,7 @@ int top_run(const struct top_options *options);
  * findings with their fix, families of classes with their rates, class loaders, what watching it costs.
  *
  * Reads the member, changes nothing. One thread. */
-/* Writes it as text for a terminal of so many columns. False when out of memory. */
+/* Writes it as text for a terminal of that many columns. False when out of memory. */
 bool detail_write(const struct member *member, const struct terminal *terminal, bool utf8);
 
 /* job: another verb of this program as a child: a triage, an observation, a profile. Its output is collected

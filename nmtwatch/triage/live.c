@@ -49,7 +49,7 @@ static bool exports_agent(const struct target *target, const char *path)
     bool found = false;
     if (fd >= 0 && status.st_size > 64) {
         size_t size = (size_t)status.st_size;
-        char *bytes = malloc(size); /* read, not mapped: the file may shrink meanwhile */
+        char *bytes = malloc(size); /* read, not mapped: the file may shrink in the meantime */
         ssize_t got = bytes != NULL ? pread(fd, bytes, size, 0) : -1;
         found = got > 0 && (memmem(bytes, (size_t)got, "Agent_OnLoad", 12) != NULL ||
                             memmem(bytes, (size_t)got, "Agent_OnAttach", 14) != NULL);
@@ -518,7 +518,7 @@ static bool grows_outside(struct asking *asking, const struct watcher *watcher)
     return grown >= OUTSIDE_BYTES && grown - (known > 0 ? known : 0) >= OUTSIDE_BYTES;
 }
 
-/* Once: who makes it grow, when there is time for it. */
+/* Once: which code makes it grow, when there is time for it. */
 static void follow_outside(struct asking *asking, const struct watcher *watcher)
 {
     struct observe_result result;
@@ -613,7 +613,7 @@ static void watch_classes(struct asking *asking)
         return;
     }
     target.identity = asking->target->identity;
-    /* The expensive steps are asked here, and counted here. */
+    /* The expensive questions are sent here, and counted here. */
     if (!asking->options->thorough)
         options.pause_budget_us = 0;
     watching_open(&watching, &options, &sink);

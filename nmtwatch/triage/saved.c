@@ -209,7 +209,7 @@ static bool is_no_text(struct span front)
     return !packed && !clean_text_is_utf16(front) && memchr(front.ptr, '\0', front.len) != NULL;
 }
 
-/* To the first byte that was ever written: a log that its rotation cut to nothing goes on where it was, behind a
+/* To the first byte that was ever written: a log that its rotation cut to nothing continues where it was, behind a
  * hole of any size. False: there is none. */
 static bool skip_hole(int fd)
 {

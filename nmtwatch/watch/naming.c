@@ -287,8 +287,8 @@ void naming_abandon(struct watcher *watcher)
     if (watcher->load_log_phase == LOAD_LOG_IS_OFF)
         return;
     bool same = target_still_same(&watcher->target);
-    load_log_closed(&watcher->load_log,
-                    !same); /* a log that is still on is the guard's business now */
+    /* a log that is still on is the guard's business now */
+    load_log_closed(&watcher->load_log, !same);
     watcher->load_log_phase = LOAD_LOG_IS_OFF;
 }
 

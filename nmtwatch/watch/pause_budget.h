@@ -27,10 +27,10 @@ int expensive_command_first_jdk(enum expensive_command command);
 
 /* How much threads wait for CPUs (pressure.h reads it). All 0: an idle machine. */
 struct pause_pressure {
-    int64_t
-        runnable_percent; /* threads that run or want to, for each core; 100: each core has one */
-    int64_t
-        stalled_percent; /* of ten seconds in which some thread waited for a CPU; -1: not known */
+    /* threads that run or want to, for each core; 100: each core has one */
+    int64_t runnable_percent;
+    /* of ten seconds in which some thread waited for a CPU; -1: not known */
+    int64_t stalled_percent;
     int64_t throttle_us; /* how long a quota that is used up keeps the JVM off the CPU */
 };
 #define PAUSE_STALLED_PERCENT 25

@@ -100,6 +100,7 @@ static void watch_output_event(struct watch_output *output, const struct watcher
                    units_microseconds(event->cost.predicted_us).text);
         break;
     case EVENT_NOTE:
+    case EVENT_BASELINE:
     case EVENT_GONE:
         clear_table(output);
         terminal_note(&output->terminal, target, event->ms, event->text);

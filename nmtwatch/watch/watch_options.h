@@ -30,7 +30,7 @@ struct watch_options {
     int64_t warmup_s; /* < 0: automatic; whole seconds, rounded up: what was asked for is never 0 */
     int64_t timeout_ms; /* of one exchange with the JVM */
     bool load_log, allow_full_gc;
-    bool observe;         /* class definitions from outside, above the trigger rate */
+    bool observe;           /* class definitions from outside, above the trigger rate */
     bool ask_under_seccomp; /* questions that the JVM's system call filter may kill it for */
     bool ignore_pressure; /* of the CPUs: questions that stop the JVM neither wait nor cost more */
     struct reply_budget *replies; /* shared by all watchers; NULL: none */

@@ -43,6 +43,13 @@ void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
     watcher_note(watcher, "%s", text);
 }
 
+void watcher_begin_anew(struct watcher *watcher, int64_t now_ms)
+{
+    struct event event = {.kind = EVENT_BASELINE, .text = EVENT_BASELINE_TEXT};
+    watcher->now_ms = now_ms;
+    watcher_emit(watcher, &event);
+}
+
 static void end(struct watcher *watcher, const char *text)
 {
     if (watcher->ended)
@@ -259,18 +266,17 @@ void ask_charge(struct watcher *watcher)
 
 /* --- what to ask next ------------------------------------------------------------------------ */
 
-#define BACKOFF_FIRST_MS 5000
-#define BACKOFF_MAX_MS   300000
-#define LOADERS_CAP_US   20000 /* without suspicion its work must be shorter than this */
-#define LOADERS_SUSPECT_MS                                                                         \
-    6000 /* between loader censuses when they are the only names there are                         \
-          */
-#define REPLY_KEEP_BYTES 262144
+#define BACKOFF_FIRST_MS   5000
+#define BACKOFF_MAX_MS     300000
+#define LOADERS_CAP_US     20000 /* without suspicion its work must be shorter than this */
+/* Between loader censuses when they are the only names there are. */
+#define LOADERS_SUSPECT_MS 6000
+#define REPLY_KEEP_BYTES   262144
 /* Without hsperfdata NMT is all that counts classes, and a rate needs more than one count in 4 s.
  * A summary is no safepoint and 50-240 us. */
-#define COUNT_CLASSES_MS 1000
-#define LIMIT_NEAR_MS    1000
-#define LIMIT_NEAR_LOOKS 24
+#define COUNT_CLASSES_MS   1000
+#define LIMIT_NEAR_MS      1000
+#define LIMIT_NEAR_LOOKS   24
 
 static bool ask_memory(struct watcher *watcher)
 {

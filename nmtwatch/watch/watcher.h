@@ -44,6 +44,8 @@ int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
 /* Something about this JVM that the watch has done: a note among its events. Not from inside of the
  * sink. */
 void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms);
+/* Growth is counted from now on. Not from inside of the sink. */
+void watcher_begin_anew(struct watcher *watcher, int64_t now_ms);
 
 /* How long a loop steps watchers that were stopped, for their load logs to be switched off. */
 #define WATCH_STOP_MS 8000

@@ -164,7 +164,7 @@ static struct known *known_jvm(struct worker *worker, pid_t pid, uint64_t start_
                : NULL;
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static int look(struct worker *worker)
 {
@@ -629,7 +629,7 @@ struct worker *worker_create(int socket_fd, const struct worker_rules *rules)
     return worker;
 }
 
-/* Guards go on by themselves: the other end of their pipe ends them. */
+/* Guards continue by themselves: the other end of their pipe ends them. */
 void worker_destroy(struct worker *worker)
 {
     if (worker == NULL)
@@ -704,8 +704,8 @@ _Noreturn static void be_worker(int fd, const struct worker_rules *rules)
     static const int usual[] = {SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2, SIGWINCH};
     sigset_t no_signal;
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        signal(ignored[i],
-               SIG_IGN); /* those of a terminal are for the parent, whose end ends this */
+        /* those of a terminal are for the parent, whose end ends this */
+        signal(ignored[i], SIG_IGN);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         signal(usual[i], SIG_DFL);
     sigemptyset(&no_signal);

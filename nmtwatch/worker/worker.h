@@ -8,7 +8,7 @@
  * and starts another. It has no state that cannot be looked at again. It ends when the other end of its socket is
  * closed, and is bounded: memory, attaching at once, guards, observers.
  *
- * Without `trusting` nothing of what it is asked is believed: kinds, lengths and pids are looked at, a JVM is one by
+ * Without `trusting` the worker believes nothing of a request: kinds, lengths and pids are looked at, a JVM is one by
  * its own look, a question is one of permitted_request, an observation is one that `observes` knows.
  * Descriptors that come with a request of another kind are closed. */
 #pragma once

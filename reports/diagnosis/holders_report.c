@@ -428,7 +428,7 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     int64_t objects =
         heap->counts.instances + heap->counts.object_arrays + heap->counts.primitive_arrays;
     char title[600];
-    snprintf(title, sizeof title, "Who holds the class loaders of %.400s", report->name);
+    snprintf(title, sizeof title, "What holds the class loaders of %.400s", report->name);
     page_begin(page, title,
                held      ? "WARNING"
                : unknown ? "UNKNOWN"

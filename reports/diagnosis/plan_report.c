@@ -7,14 +7,16 @@
 
 #define MB (INT64_C(1) << 20)
 
+static const struct units_text DASH = {"-"};
+
 static struct units_text bytes_or_dash(int64_t bytes)
 {
-    return bytes < 0 ? (struct units_text){"-"} : units_bytes(bytes);
+    return bytes < 0 ? DASH : units_bytes(bytes);
 }
 
 static struct units_text growth_or_dash(int64_t bytes)
 {
-    return bytes == 0 ? (struct units_text){"-"} : units_growth(bytes);
+    return bytes == 0 ? DASH : units_growth(bytes);
 }
 
 static struct units_text seconds(double s)

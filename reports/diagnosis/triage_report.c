@@ -146,7 +146,7 @@ static void put_categories(const struct jvm_facts *facts, struct page *page)
         return;
     category_table(facts, &table);
     page_heading(page, "NMT by category");
-    page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL);
+    page_shows(page, SUBJECT_NMT | SUBJECT_INTERNAL);
     page_table(page, "category", "#committed", "#share", "#change", "#reserved", "#malloc", "#mmap",
                "#arenas", "#peak");
     for (int i = 0; i < table.count; i++) {
@@ -174,7 +174,7 @@ static void put_rss(const struct jvm_facts *facts, struct page *page)
     if (!facts->have_rss)
         return;
     page_heading(page, "RSS against NMT");
-    page_shows(page, PAGE_ABOUT_RSS);
+    page_shows(page, SUBJECT_RSS);
     page_table(page, "where", "#mappings", "#resident");
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
         if (rss->kind[i].mappings > 0)
@@ -203,7 +203,7 @@ static void put_sites(const struct jvm_facts *facts, struct page *page)
     const struct call_site_totals *sites = &facts->sites;
     bool growth = facts->sites_have_growth;
     page_heading(page, "NMT call sites by who is responsible");
-    page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL | PAGE_ABOUT_AGENT);
+    page_shows(page, SUBJECT_NMT | SUBJECT_INTERNAL | SUBJECT_AGENT);
     page_table(page, "responsible", "#sites", "#bytes", "#growth");
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         const struct call_site_sum *sum = &sites->group[i];
@@ -231,7 +231,7 @@ static void put_agent(const struct triage_report *report, struct page *page)
 {
     const struct explained *explained = &report->triage->explained;
     page_heading(page, "An agent that preallocates jmethodIDs");
-    page_shows(page, PAGE_ABOUT_AGENT);
+    page_shows(page, SUBJECT_AGENT);
     page_text(page, "%s%s%s: %s.", ANSWERS[explained->preallocates],
               explained->library[0] != '\0' ? ", " : "", explained->library, explained->reason);
     page_text(
@@ -258,7 +258,7 @@ static void put_names(const struct facts_names *names, const char *heading, bool
     if (!names->have || names->row_count == 0)
         return;
     page_heading(page, heading);
-    page_shows(page, PAGE_ABOUT_CLASSES);
+    page_shows(page, SUBJECT_CLASSES);
     page_table(page, "family", "#classes", "#unloaded", "#names", "example");
     for (int i = 0; i < names->row_count && i < 12; i++) {
         const struct family_row *row = &names->rows[i];
@@ -274,7 +274,7 @@ static void put_loaders(const struct jvm_facts *facts, struct page *page)
     if (!loaders->have)
         return;
     page_heading(page, "Class loaders");
-    page_shows(page, PAGE_ABOUT_LOADERS);
+    page_shows(page, SUBJECT_LOADERS);
     page_table(page, "type of loader", "#loaders", "#classes", "#Metaspace");
     for (int i = 0; i < loaders->row_count && i < 12; i++)
         page_row(page, loaders->rows[i].type, units_count(loaders->rows[i].loaders).text,
@@ -289,8 +289,8 @@ static void put_heap_growth(const struct jvm_facts *facts, struct page *page)
     const struct facts_heap_growth *growth = &facts->heap_growth;
     if (growth->histograms < 2)
         return;
-    page_heading(page, "Objects: who grew");
-    page_shows(page, PAGE_ABOUT_HEAP);
+    page_heading(page, "Objects that grew");
+    page_shows(page, SUBJECT_HEAP);
     page_text(page, "%d histograms of the heap: %s in %s objects at first, %s in %s at last.",
               growth->histograms, units_bytes(growth->bytes_before).text,
               units_count(growth->instances_before).text, units_bytes(growth->bytes).text,
@@ -321,7 +321,7 @@ static void put_steps(const struct triage_report *report, struct page *page)
               units_microseconds(pause_us).text);
 }
 
-/* A saved text does so when an agent or what agents leave behind is in it; a live triage is asked about it, too. */
+/* A saved text does so when an agent or what agents leave behind is in it; a live triage does always. */
 static bool speaks_of_profiler(const struct triage_report *report)
 {
     return report->step_count > 0 || report->facts->agent_count > 0 || report->facts->ids.have ||

@@ -45,7 +45,7 @@ void triage_overview_json(const struct triage_overview *overview, struct json_ou
 int triage_status(const struct triage *triage);
 /* Begins the page and fills it; to be freed by the caller. */
 void triage_report_page(const struct triage_report *report, struct page *page);
-/* Members of an open object, but for "findings". */
+/* Members of an open object, except "findings". */
 void triage_report_json(const struct triage_report *report, struct json_out *out);
 
 /* plan_report: a capacity plan as a page (page.h: terminal, Markdown) and as JSON.
@@ -57,7 +57,7 @@ void plan_page(const struct plan *plan, const char *source, struct page *page);
 /* The whole object. */
 void plan_json(const struct plan *plan, const char *source, struct json_out *out);
 
-/* holders_report: who holds the class loaders of a heap, as a page (page.h) and as JSON.
+/* holders_report: what holds the class loaders of a heap, as a page (page.h) and as JSON.
  *
  * One thread. Ownership: nothing is kept. */
 struct holders_report {
@@ -75,7 +75,7 @@ int holders_status(const struct holders *holders);
 void holders_finding(const struct holders *holders, const struct holder_group *group,
                      struct texts *texts, struct finding *finding);
 void holders_report_page(const struct holders_report *report, struct page *page);
-/* The findings of all suspect groups, at most so many. */
+/* The findings of all suspect groups, at most `most`. */
 int holders_findings(const struct holders *holders, struct texts *texts, struct finding *findings,
                      int most);
 /* A whole object. */

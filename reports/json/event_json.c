@@ -216,6 +216,7 @@ static const struct line {
     {"methods", EVENT_LINE_EVENT, EVENT_METHODS, &methods_record, offsetof(struct event, methods)},
     {"cost", EVENT_LINE_EVENT, EVENT_COST, &cost_record, offsetof(struct event, cost)},
     {"note", EVENT_LINE_EVENT, EVENT_NOTE, &words_record, 0},
+    {"baseline", EVENT_LINE_EVENT, EVENT_BASELINE, &words_record, 0},
     {"gone", EVENT_LINE_EVENT, EVENT_GONE, &words_record, 0},
     {"alert", EVENT_LINE_ALERT, EVENT_KIND_COUNT, &alert_record, 0},
     {"end", EVENT_LINE_END, EVENT_KIND_COUNT, &end_record, 0},
@@ -351,6 +352,8 @@ static void read_line(struct json_reading *reading, const struct line *kind, con
     fields_read(reading, kind->record, object, data_of(kind, line));
     if (kind->kind == EVENT_LINE_ALERT)
         line->alert.ms = line->ms;
+    if (kind->event == EVENT_NOTE && strcmp(line->event.text, EVENT_BASELINE_TEXT) == 0)
+        line->event.kind = EVENT_BASELINE; /* a recording from before this type of line */
     if (reading->unknown)
         line->kind = EVENT_LINE_UNKNOWN;
 }

@@ -6,7 +6,7 @@
  *   fields_write(&out, &record, &data, false)          fields_read(&reading, &record, object,
  * &data)
  *
- * Writing goes in the order of the rows and allocates nothing but the text's room. Reading goes on
+ * Writing goes in the order of the rows and allocates nothing but the text's room. Reading continues
  * after a mistake, with 0 or an empty text; the first mistake is the one that is reported. Keys that
  * have no row are passed over. One thread for each text. */
 #ifndef REPORTS_JSON_FIELDS_H

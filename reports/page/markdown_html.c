@@ -159,7 +159,7 @@ static enum block item_of(struct span *line)
     return NUMBERS;
 }
 
-/* Up to the next bar that is none of the text. */
+/* Up to the next bar that is not part of the text. */
 static bool take_cell(struct span *row, struct span *cell)
 {
     size_t end = 0;
@@ -236,7 +236,7 @@ static void put(struct writer *writer, struct span line, struct span rest)
         return;
     }
     if (span_trim(line).len == 0) {
-        /* Code goes on over an empty line when there is more of it. */
+        /* Code continues after an empty line when there is more of it. */
         if (writer->block == CODE && span_starts_with(rest, SPAN_LITERAL("    ")))
             put_code(writer, line);
         else if (!in_item)

@@ -1,5 +1,5 @@
 /* page: a report as blocks, written as text for a terminal, as Markdown or as one page of HTML:
- * what is said is decided once, how it looks three times. report, triage, analyze, plan, soak, diff
+ * the content is decided once, its looks three times. report, triage, analyze, plan, soak, diff
  * and the page of serve are made of it.
  *
  *   struct page page;
@@ -35,18 +35,6 @@ enum page_tone {
     PAGE_CRITICAL = SEVERITY_CRITICAL,
     PAGE_UNKNOWN,
     PAGE_PLAIN,
-};
-
-/* What a section or a chart is about: bits. */
-enum page_subject {
-    PAGE_ABOUT_CLASSES = 1 << 0, /* which are loaded, by family and over time */
-    PAGE_ABOUT_LOADERS = 1 << 1,
-    PAGE_ABOUT_METHODS = 1 << 2,
-    PAGE_ABOUT_INTERNAL = 1 << 3,
-    PAGE_ABOUT_NMT = 1 << 4,   /* all categories, call sites */
-    PAGE_ABOUT_RSS = 1 << 5,   /* of the process, and what of it NMT does not know */
-    PAGE_ABOUT_HEAP = 1 << 6,  /* objects */
-    PAGE_ABOUT_AGENT = 1 << 7, /* jmethodIDs, profilers */
 };
 
 enum page_block_kind {

@@ -138,54 +138,6 @@ static void put_link_to(const struct html *html, const struct page_block *block,
 
 /* --- what shows a finding ------------------------------------------------------------------------- */
 
-static unsigned subjects_of(enum finding_kind kind)
-{
-    enum {
-        LOADED = PAGE_ABOUT_CLASSES,
-        LOADERS = PAGE_ABOUT_LOADERS,
-        METHODS = PAGE_ABOUT_METHODS,
-        INTERNAL = PAGE_ABOUT_INTERNAL,
-        NMT = PAGE_ABOUT_NMT,
-        RSS = PAGE_ABOUT_RSS,
-        HEAP = PAGE_ABOUT_HEAP,
-        AGENT = PAGE_ABOUT_AGENT,
-    };
-    static const unsigned SUBJECTS[FINDING_KIND_COUNT] = {
-        [FINDING_CLASS_EXPLOSION] = LOADED,
-        [FINDING_CLASS_CHURN] = LOADED,
-        [FINDING_CLASS_LOAD_RATE] = LOADED,
-        [FINDING_LOADER_GROWTH] = LOADERS,
-        [FINDING_CLASS_METASPACE_GROWTH] = LOADED | NMT,
-        [FINDING_MANY_METHODS] = METHODS,
-        [FINDING_METASPACE_LIMIT] = LOADED | NMT,
-        [FINDING_INTERNAL_INVESTIGATE] = INTERNAL | LOADED,
-        [FINDING_INTERNAL_EXPLOSION] = INTERNAL | LOADED,
-        [FINDING_INTERNAL_UNACCEPTABLE] = INTERNAL | LOADED,
-        [FINDING_INTERNAL_NOT_CONVERGING] = INTERNAL | LOADED,
-        [FINDING_HEAP_CLASS_GROWTH] = HEAP,
-        [FINDING_AGENT_SHEDDING] = AGENT,
-        [FINDING_AGENT_RETAINS] = AGENT,
-        [FINDING_AGENT_PREALLOCATES] = AGENT,
-        [FINDING_OUTSIDE_NMT] = RSS,
-        [FINDING_MALLOC_RETAINED] = RSS,
-        [FINDING_REDEPLOY_LEAK] = LOADERS,
-        [FINDING_LOADERS_HELD] = LOADERS,
-        [FINDING_DIRECT_MEMORY] = NMT | RSS,
-        [FINDING_THREAD_GROWTH] = NMT,
-        [FINDING_SYMBOL_GROWTH] = NMT | LOADED,
-        [FINDING_CATEGORY_GROWTH] = NMT,
-        [FINDING_NATIVE_OOM] = NMT,
-        [FINDING_OWN_EFFECT] = NMT,
-        [FINDING_NMT_LARGEST] = NMT,
-        [FINDING_OOM_KILLED] = NMT | RSS,
-        [FINDING_CONTAINER_LIMIT] = NMT | RSS,
-        [FINDING_MALLOC_ARENAS] = RSS,
-        [FINDING_HEAP_OBJECTS] = HEAP,
-        [FINDING_HEAP_GROWTH] = HEAP,
-    };
-    return SUBJECTS[kind];
-}
-
 /* Whether a row begins with what the finding is about: its family, category, class or type of loader. */
 static bool is_row_of(const struct finding *finding, const struct page_row *row)
 {
@@ -225,7 +177,7 @@ static const char *put_section(const struct html *html, const struct finding *fi
         put(html->out, "", row->cells[0].text, "</a>");
         return ", ";
     }
-    if ((heading->subjects & subjects_of(finding->kind)) == 0)
+    if ((heading->subjects & finding_row(finding->kind)->subjects) == 0)
         return before;
     fputs(before, html->out);
     put_link_to(html, heading, -1);
@@ -241,7 +193,7 @@ static void put_shown_in(const struct html *html, const struct finding *finding)
         if (at->kind == PAGE_HEADING) {
             before = put_section(html, finding, at, before);
         } else if (at->kind == PAGE_CHART && at->svg != NULL &&
-                   (at->subjects & subjects_of(finding->kind)) != 0) {
+                   (at->subjects & finding_row(finding->kind)->subjects) != 0) {
             fputs(before, html->out);
             put_link_to(html, at, -1);
             put(html->out, "chart: ", at->text, "</a>");

@@ -40,7 +40,7 @@ int terminal_width(const struct terminal *terminal);
 
 /* Words wrapped to the width, every line indented. */
 void terminal_wrapped(const struct terminal *terminal, int indent, const char *text);
-/* The same behind something that was printed already and takes so many columns; further lines are
+/* The same behind something that was printed already and takes that many columns; further lines are
  * indented. */
 void terminal_continued(const struct terminal *terminal, int indent, int column, const char *text);
 /* "  label:    text", the text from the same column on for labels shorter than width. */

@@ -1,6 +1,6 @@
-/* class_makers: class definitions summed up: by family of names, and by whose code defines them
- * and which line of the application asked for them (analyzers/classes/call_site.h). From a recording (nmtwatch/jfr/jfr_classes.h) or seen from outside
- * (nmtwatch/observe).
+/* class_makers: class definitions summed up: by family of names, and by whose code defines them and which line of the
+ * application asked for them (analyzers/classes/call_site.h). From a recording (nmtwatch/jfr/jfr_classes.h) or seen
+ * from outside (nmtwatch/observe).
  *
  *   class_makers_build -> class_makers_family, class_makers_add ... -> class_makers_finish
  *   -> use, class_makers_print, _json -> class_makers_free
@@ -21,8 +21,8 @@
 
 /* One way to come to a definition; texts are owned. */
 struct class_way {
-    /* With lines. caller: of the application (call_site.asked_by), NULL: all is the JDK's; through: the library's frame that it called, NULL:
-     * the application itself defines. */
+    /* With lines. caller: the application's (call_site.asked_by), NULL: all frames are the JDK's. through: the
+     * library's frame that it called, NULL: the application itself defines. */
     char *definer, *caller, *through;
     int64_t classes; /* that its stacks stand for */
     int64_t stacks;

@@ -78,7 +78,8 @@ static int losses(const struct observe_report *report, char sentence[][320], int
                  "runs without -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.");
     if (report->ended && count < max)
         snprintf(sentence[count++], sizeof *sentence,
-                 "The process has ended before the time was over.");
+                 "The process has ended before the time was over%s.",
+                 is(report, "rss") ? ": growth is that of the pages that were touched" : "");
     if (report->note[0] != '\0' && count < max)
         snprintf(sentence[count++], sizeof *sentence, "No Java frames: %s.", report->note);
     return count;

@@ -58,8 +58,8 @@ struct difference {
     struct difference_side a, b;
     bool same_recording;
     int series_count;
-    struct difference_series
-        series[SOAK_SERIES_COUNT]; /* largest change first; bytes before counts */
+    /* largest change first; bytes before counts */
+    struct difference_series series[SOAK_SERIES_COUNT];
     int family_count;
     struct difference_family families[2 * STORY_FAMILIES_MAX];
     int loader_count;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define IN_RANGE          1.6     /* a threshold up to so many times the data is drawn */
+#define IN_RANGE          1.6     /* a threshold up to this many times the data is drawn */
 #define SLOPE_CLASSES_MIN 50      /* fewer classes show no cost of one */
 #define FLAT_BYTES        65536.0 /* a category that moved less is left out of the growth */
 
@@ -17,31 +17,31 @@ static const struct {
     [CHART_CLASSES] = {"classes", "Classes",
                        "Live classes that keep rising while nothing unloads are a leak; loads and "
                        "unloads that match are churn.",
-                       PAGE_ABOUT_CLASSES},
+                       SUBJECT_CLASSES},
     [CHART_METHODS] = {"methods", "Methods",
                        "Of all loaded classes: the number stabilises after warm-up; 150 000 to "
                        "1 500 000 are typical.",
-                       PAGE_ABOUT_METHODS},
+                       SUBJECT_METHODS},
     [CHART_GROWTH] =
         {"growth", "Growth of native memory by NMT category",
          "What has grown since the baseline (the first sample, when warm-up did not end).",
-         PAGE_ABOUT_NMT},
+         SUBJECT_NMT},
     [CHART_CLASS_MEMORY] = {"class_memory", "Memory of classes",
                             "A straight line means that classes explain the memory; its slope is "
                             "what one class costs.",
-                            PAGE_ABOUT_CLASSES},
+                            SUBJECT_CLASSES},
     [CHART_INTERNAL] = {"internal", "Growth of NMT Internal",
                         "The documented thresholds are drawn once they come into reach.",
-                        PAGE_ABOUT_INTERNAL},
+                        SUBJECT_INTERNAL},
     [CHART_MEMORY] = {"memory", "Committed native memory by NMT category",
-                      "Without the Java heap, which would dwarf everything else.", PAGE_ABOUT_NMT},
-    [CHART_HEAP] = {"heap", "Who grew: objects by class",
+                      "Without the Java heap, which would dwarf everything else.", SUBJECT_NMT},
+    [CHART_HEAP] = {"heap", "Growth of objects by class",
                     "From histograms of the heap, garbage included: a line whose low points keep "
                     "rising is still referenced.",
-                    PAGE_ABOUT_HEAP},
+                    SUBJECT_HEAP},
     [CHART_PROCESS] = {"process", "Memory of the process",
                        "What the kernel has given (RSS) beside what the JVM has committed.",
-                       PAGE_ABOUT_RSS},
+                       SUBJECT_RSS},
 };
 
 const char *chart_name(enum chart_kind kind)

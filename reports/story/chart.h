@@ -77,7 +77,7 @@ series_take_fn series_class_memory; /* Class + Metaspace; without NMT the commit
 /* x NULL: time. False without memory. */
 bool series_collect(struct series *series, const struct story *story, series_take_fn *x,
                     series_take_fn *y, int which);
-/* At least so many samples have the value. */
+/* At least this many samples have the value. */
 bool series_any(const struct story *story, series_take_fn *take, int which, int at_least);
 /* Index of the last point up to the story's baseline; the first point when there is none. */
 int series_baseline(const struct series *series, const struct story *story);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GAP_FACTOR 5 /* so many usual distances without a value are a gap */
+#define GAP_FACTOR 5 /* this many usual distances without a value are a gap */
 
 /* --- values of a sample --------------------------------------------------------------------- */
 
@@ -77,8 +77,8 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Marks what is too far from its predecessor, measured by the usual distance in this series (NMT is
- * asked less often than the counters); also where a recording jumps back in time. */
+/* Marks what is too far from its predecessor, measured by the usual distance in this series (the watch
+ * reads NMT less often than the counters); also where a recording jumps back in time. */
 static bool mark_gaps(struct series *series)
 {
     if (series->count < 3)

@@ -96,7 +96,7 @@ static void add_sample(struct story_state *state, const struct event *event)
         halve_points(state);
         last_is_full = state->samples_in_last >= state->samples_per_point;
     }
-    /* Without memory for more points the last one goes on: coarser, not wrong. */
+    /* Without memory for more points the last one continues: coarser, not wrong. */
     if (story->point_count > 1 &&
         (!last_is_full || !array_room(&story->points, &state->point_capacity,
                                       (size_t)story->point_count + 1, sizeof *story->points))) {
@@ -347,6 +347,7 @@ void story_event(struct story *story, const struct event *event)
         add_cost(story, &event->cost);
         break;
     case EVENT_NOTE:
+    case EVENT_BASELINE:
     case EVENT_GONE:
         add_note(story, event);
         break;

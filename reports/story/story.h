@@ -71,8 +71,8 @@ struct story {
     int64_t families_dropped;                         /* rows that found no room */
     int loader_count;
     struct loader_row loaders[EVENT_ROWS_MAX]; /* the latest census */
-    int64_t
-        loaders_at_first[EVENT_ROWS_MAX]; /* of that type in the first of several; -1: unknown */
+    /* of that type in the first of several; -1: unknown */
+    int64_t loaders_at_first[EVENT_ROWS_MAX];
 
     struct story_heap heap;
     struct kept_methods methods; /* the latest count */

@@ -213,7 +213,7 @@ static void put_family(const struct story_family *seen, struct page *page)
 static void put_families(const struct story *story, struct page *page)
 {
     page_heading(page, "Families of generated classes");
-    page_shows(page, PAGE_ABOUT_CLASSES);
+    page_shows(page, SUBJECT_CLASSES);
     if (story->family_count == 0) {
         page_text(page, "No class names were collected: class loads stayed below the trigger rate, "
                         "or the pause budget was used up.");
@@ -233,7 +233,7 @@ static void put_loaders(const struct story *story, struct page *page)
     if (story->loader_count == 0)
         return;
     page_heading(page, "Class loaders");
-    page_shows(page, PAGE_ABOUT_LOADERS);
+    page_shows(page, SUBJECT_LOADERS);
     page_table(page, "Type", "#At first", "#At last", "#Classes", "#Chunks");
     for (int i = 0; i < story->loader_count; i++) {
         const struct loader_row *row = &story->loaders[i];
@@ -270,8 +270,8 @@ static void put_heap(const struct story *story, struct page *page)
     int growing = story_heap_growing(story);
     if (heap->histograms == 0)
         return;
-    page_heading(page, "Objects: who grew");
-    page_shows(page, PAGE_ABOUT_HEAP);
+    page_heading(page, "Objects that grew");
+    page_shows(page, SUBJECT_HEAP);
     page_text(
         page,
         "%s of the heap, garbage included, the first at %s, the last at %s: %s in %s objects, "
@@ -309,7 +309,7 @@ void methods_section(struct page *page, const struct sample *latest,
         source >= METHODS_SOURCE_COUNT)
         return;
     page_heading(page, "Methods");
-    page_shows(page, PAGE_ABOUT_METHODS | PAGE_ABOUT_AGENT);
+    page_shows(page, SUBJECT_METHODS | SUBJECT_AGENT);
     page_text(page, "%s methods, %s. Typical applications have 150 000 to 1 500 000.",
               units_count(number).text, SOURCES[source]);
     if (event->methods <= 0)

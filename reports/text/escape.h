@@ -42,5 +42,5 @@ struct escaped_name {
 };
 struct escaped_name escape_name(const char *text);
 
-/* Characters (not bytes) of valid UTF-8: the columns it takes, but for wide and combining ones. */
+/* Characters (not bytes) of valid UTF-8: the columns it takes, except wide and combining ones. */
 size_t escape_columns(const char *text);

@@ -12,7 +12,7 @@
 
 /* "64M" "500MB" "2g" "1048576" (K, M, G, T; powers of 1024). */
 bool units_parse_bytes(const char *text, int64_t *bytes, char *error, size_t error_size);
-/* "500ms" "1s" "1.5s" "10m" "10min" "2h" "1d"; a bare number is refused, but for 0. */
+/* "500ms" "1s" "1.5s" "10m" "10min" "2h" "1d"; a bare number is refused, except 0. */
 bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t error_size);
 /* "200ms/10min": so much pause in so long; the pause not longer than the span, and 0 for
  * none at all. */

@@ -1,6 +1,7 @@
 #!/bin/bash
 # man-pages: nmtwatch-VERB.1 for each verb, from what `nmtwatch help VERB` prints: the tables that
-# parse the options also document them. A verb with a page in docs/man has that one.
+# parse the options also document them. A verb with a page in docs/man has that one. nmtwatch.1 gets the lists of verbs and
+# findings.
 #
 # usage: man-pages.sh NMTWATCH FOLDER [EMULATOR...]     EMULATOR runs a program of another machine
 
@@ -113,4 +114,19 @@ mkdir -p "$folder"
         "${nmtwatch[@]}" help "$verb" </dev/null | page "$verb" "$summary" >"$folder/nmtwatch-$verb.1"
     fi
 done
-cp "$(dirname "$0")/../../docs/nmtwatch.1" "$folder/"
+items() { # WIDTH MACRO, "NAME TEXT" on standard input
+    printf '.Bl -tag -width %s\n' "$1"
+    sed -e 's/\\/\\e/g' -e 's/^\([a-z-]*\)  */.It '"$2"' \1\n/' -e 's/-/\\-/g'
+    printf '.El\n'
+}
+"${nmtwatch[@]}" help | sed -n 's/^  \([a-z]\)/\1/p' | items flamegraph Cm >"$folder/verbs"
+"${nmtwatch[@]}" explain </dev/null | sed -n 's/^  \([a-z-]*\)  *[A-Z]*  */\1 /p' | sed '/^$/,$d' |
+    items internal-growth-unacceptable "" >"$folder/findings"
+sed -e "/^\.\\\\\" verbs:/{
+        r $folder/verbs
+        d
+    }" -e "/^\.\\\\\" findings:/{
+        r $folder/findings
+        d
+    }" "$(dirname "$0")/../../docs/nmtwatch.1" >"$folder/nmtwatch.1"
+rm "$folder/verbs" "$folder/findings"

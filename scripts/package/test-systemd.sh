@@ -95,6 +95,12 @@ processes() { # of the service, by their numbers in there
     booted sh -c 'cat /proc/[0-9]*/cgroup /dev/null >/dev/null 2>&1; for p in /proc/[0-9]*; do
         grep -q nmtwatch.service $p/cgroup 2>/dev/null && echo ${p#/proc/}; done; true'
 }
+daemons() { # those two of them that are no workers
+    local pid
+    for pid in $(processes); do
+        [ "$(booted cat "/proc/$pid/comm")" != nmtwatch ] || echo "$pid"
+    done
+}
 java() { # UNIT MAIN PROPERTY...
     local name=$1 main=$2
     shift 2
@@ -105,7 +111,7 @@ journal() { booted journalctl -q -o cat -u nmtwatch "$@"; }
 
 step "it starts" booted systemctl start nmtwatch
 step "... and is active" active
-step "... as two processes" sh -c "[ $(processes | wc -l) = 2 ]"
+step "... as two processes" test "$(daemons | wc -l)" = 2
 java made Idle DynamicUser=yes
 java private Idle PrivateTmp=yes User=nobody
 java filtered Idle SystemCallFilter=@system-service User=daemon # which kills it for NMT's mincore()
@@ -139,9 +145,9 @@ main=$(property MainPID)
 again() { active && [ "$(property MainPID)" != "$main" ] && two_seen; }
 booted kill -KILL "$main"
 step "the helper is killed: it is back, and sees its JVMs" until_true 60 again
-step "... and nothing of the old one stays" sh -c "[ $(processes | wc -l) = 2 ]"
+step "... and nothing of the old one stays" test "$(daemons | wc -l)" = 2
 main=$(property MainPID)
-booted kill -KILL "$(processes | grep -vx "$main" | tail -n 1)"
+booted kill -KILL "$(daemons | grep -vx "$main" | tail -n 1)"
 step "the other process is killed: it is back" until_true 60 again
 main=$(property MainPID)
 booted kill -STOP "$main"

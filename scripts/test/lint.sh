@@ -1,10 +1,35 @@
 #!/bin/bash
 # lint: everything that can be said about the sources without running them. Tools that are not
 # installed are named and skipped; what the others find is an error.
+#
+# usage: lint.sh [--since REVISION]     only files that have changed since then (of the whole tree: include directions)
 
 set -u
 . "$(dirname "$0")/../lib.sh"
 failed=0
+since=
+case ${1-} in
+"") ;;
+--since)
+    since=$(git rev-parse --verify --quiet "${2-}^{commit}") || {
+        echo "lint: --since ${2-}: no such revision" >&2
+        exit 64
+    }
+    ;;
+*)
+    echo "usage: lint.sh [--since REVISION]" >&2
+    exit 64
+    ;;
+esac
+
+# Of the files on standard input those that have changed, committed or not.
+changed() {
+    if [ -z "$since" ]; then
+        cat
+    else
+        grep -Fxf <(git diff --name-only --diff-filter=d "$since"; git ls-files --others --exclude-standard)
+    fi
+}
 
 lint() { # NAME TOOL COMMAND...
     local name=$1 tool=$2
@@ -19,7 +44,7 @@ lint() { # NAME TOOL COMMAND...
     fi
 }
 
-mapfile -t c_files < <(find floor analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t c_files < <(find floor analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort | changed)
 folders=(floor analyzers reports nmtwatch)
 jvmti=$(find /usr/lib/jvm/*/include -name jvmti.h -print -quit 2>/dev/null)
 if [ -n "$jvmti" ]; then
@@ -29,8 +54,8 @@ else
     echo "lint: the agent is left out, no JDK has a jvmti.h"
 fi
 # What is of another architecture does not compile here.
-mapfile -t sources < <(find "${folders[@]}" -name '*.c' -not -path '*/aarch64/*' -not -name aarch64.c | sort)
-mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
+mapfile -t sources < <(find "${folders[@]}" -name '*.c' -not -path '*/aarch64/*' -not -name aarch64.c | sort | changed)
+mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort | changed)
 
 # Every include names its folder from the root, and points downwards.
 includes() {
@@ -54,11 +79,13 @@ pure() {
 # A banner is one line: the formatter once broke the long ones, and left their ends behind.
 banners() {
     local wrong
+    [ ${#c_files[@]} -gt 0 ] || return 0
     wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- (\* -+ )?\*/$')
     # Nor does the end of a comment of one line stand on a line of its own.
     wrong+=$(awk 'FNR == 1 { before = "" }
         before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }
         { before = $0 }' "${c_files[@]}")
+    wrong+=$(scripts/test/pulled_apart.pl "${c_files[@]}")
     # Comments have 120 columns at most; code has what clang-format gives it.
     wrong+=$(awk 'length($0) > 120 && /^ *\*|\/\*/ { print FILENAME ":" FNR ": " substr($0, 1, 80) "..." }' "${c_files[@]}")
     [ -z "$wrong" ] || {
@@ -67,11 +94,22 @@ banners() {
     }
 }
 
+# Pages whose tables render, in the words of CONTRIBUTING.md; and so are the sources, except those of the folders below.
+other_words='^(floor|agent|analyzers/text|reports/profile|nmtwatch/(commands|jvm|observe|serve|watch))/'
+pages() {
+    local pages sources
+    mapfile -t pages < <(ls README.md SECURITY.md CONTRIBUTING.md docs/*.md docs/*/*.md)
+    mapfile -t sources < <(git ls-files '*.c' '*.h' '*.def' | grep -E '^(floor|agent|analyzers|reports|nmtwatch)/' | grep -vE "$other_words")
+    scripts/test/cut_tables.pl "${pages[@]}" &&
+        scripts/test/plain_words.pl CONTRIBUTING.md "${pages[@]}" docs/nmtwatch.1 docs/man/*.[13] "${sources[@]}"
+}
+
 lint "include directions" grep includes
+lint "words and tables" perl pages
 lint "banners" grep banners
 lint "analyzers are pure" grep pure
-lint "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
-lint "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
+[ ${#c_files[@]} = 0 ] || lint "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
+[ ${#shell[@]} = 0 ] || lint "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
 # One file at a time, so that the machine's cores are used. The first run takes minutes (clang-tidy 3 s a
 # file); afterwards only what has changed is looked at again: a stamp in build/lint holds the sum of a
 # file, what it includes, the settings and the tool.
@@ -112,7 +150,7 @@ export jvmti made
 export -f look_at tool_cppcheck tool_clang-tidy
 each_file() { # TOOL
     mkdir -p "build/lint/$1"
-    printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} bash -c 'look_at "$@"' look_at "$1" {}
+    printf '%s\n' "${sources[@]}" | xargs -r -P "$(nproc)" -I{} bash -c 'look_at "$@"' look_at "$1" {}
 }
 lint "cppcheck" cppcheck each_file cppcheck
 lint "clang-tidy" clang-tidy each_file clang-tidy

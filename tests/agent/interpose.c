@@ -4,8 +4,8 @@
  * Calls of malloc, calloc, realloc, free, mmap and munmap whose return address lies in
  * libnmtagent.so are counted; all others pass through. The counters (struct counters) lie in the
  * file that INTERPOSE_FILE names, so that a test may look at them at any time. heap_bytes is what
- * glibc says of each block (malloc_usable_size) and its 8 bytes in front. A block that glibc allocated for itself may be
- * freed with the agent's return address (glibc 2.43's qsort ends with a jump to free): it is not counted.
+ * glibc says of each block (malloc_usable_size) and its 8 bytes in front. A block that glibc allocated for itself
+ * may be freed with the agent's return address (glibc 2.43's qsort ends with a jump to free): it is not counted.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -47,5 +47,16 @@ lacks "without optimization there is none" \
     "$(make -n -B CFLAGS=-O0 build/obj/nmtwatch/process/messages.o)" _FORTIFY_SOURCE
 is "a level that a packager gives stays" \
     "$(make -n -B CFLAGS='-O2 -D_FORTIFY_SOURCE=2' build/obj/nmtwatch/process/messages.o |
-        grep -oE '_FORTIFY_SOURCE=[0-9]')" "_FORTIFY_SOURCE=2"
+        grep -oE '_FORTIFY_SOURCE=[0-9]' | sort -u)" "_FORTIFY_SOURCE=2"
+
+# --- other flags --------------------------------------------------------------------------------------
+
+other=$SCRATCH/other
+span=$other/obj/floor/base/span.o
+check "an object is made" make -s BUILD="$other" "$span"
+contains "and not again" "$(make BUILD="$other" "$span")" "is up to date"
+contains "but with other flags it is" "$(make -n BUILD="$other" CFLAGS='-O0 -g' "$span")" "CC   floor/base/span.c"
+contains "asking for that changes nothing" "$(make BUILD="$other" "$span")" "is up to date"
+make -s BUILD="$other" CFLAGS='-O0 -g' "$span" >/dev/null
+contains "their objects stay, too" "$(make BUILD="$other" CFLAGS='-O0 -g' "$span")" "is up to date"
 done_testing

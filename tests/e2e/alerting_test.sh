@@ -17,7 +17,7 @@ need_library 'libcurl.*\.so\.4'
 JDK=${JDK:-17} scripts/workloads.sh jdk >/dev/null 2>&1 || skip_all "no JDK ${JDK:-17}"
 scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
 
-mine=alerting$$
+mine=$(id -un)/alerting$$
 free_port() {
     local port
     for _ in {1..50}; do
@@ -27,7 +27,7 @@ free_port() {
     echo "$port"
 }
 application() { # MODE; pid in $SPAWNED
-    JDK=${JDK:-17} SERVE_TEST=$mine spawn scripts/workloads.sh run hidden --mode "$1" --rate 20 \
+    JDK=${JDK:-17} SERVE_TEST=${mine#*/} spawn scripts/workloads.sh run hidden --mode "$1" --rate 20 \
         >"$SCRATCH/application.log" 2>&1
 }
 answers() { # URL

@@ -123,10 +123,12 @@ is "commands within sentences: verbs and options exist" "$wrong" ""
 
 # --- verbs, links, scripts ------------------------------------------------------------------------
 
-is "the man page has every verb" "$(while read -r verb; do
-    grep -q "^\.It Cm $verb\$\|^\.Cm $verb\$\|^\.Nm\$" docs/nmtwatch.1 && grep -q "^\.Cm $verb\$" docs/nmtwatch.1 ||
-        echo "$verb"
-done <"$SCRATCH/verbs")" ""
+scripts/package/man-pages.sh "$NMTWATCH" "$SCRATCH/man"
+is "the man page has every verb" "$(grep -oE '^\.It Cm [a-z]+$' "$SCRATCH/man/nmtwatch.1" | sed 's/.* //' |
+    diff - "$SCRATCH/verbs")" ""
+is "and every finding" "$("$NMTWATCH" explain --json | jq -r '.findings[].id' | while read -r id; do
+    grep -qx "\.It *${id//-/\\\\-}" "$SCRATCH/man/nmtwatch.1" || echo "$id"
+done)" ""
 is "help has no line of more than 80 columns, and none that ends with a space" "$({
     "$NMTWATCH" help
     while read -r verb; do "$NMTWATCH" help "$verb" </dev/null; done <"$SCRATCH/verbs"
@@ -188,12 +190,7 @@ is "make has every target that is named" "$(grep -hoE '(^|`|    )make [a-z][a-z-
 is "every finding has a runbook that is there, with what to do" \
     "$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].annotations.runbook_url' |
         sed 's,^file:///usr/share/doc/nmtwatch/,docs/,' | sort -u | while read -r book; do grep -qE '^## (The fix|Five commands)|^1\. ' "$book" || echo "$book"; done)" ""
-is "the index of the runbooks has every finding, with its severity and page" \
-    "$(sed -n '/^FINDING(/{N; s/\n//; p}' analyzers/judge/findings.def |
-        sed -nE 's/^FINDING\([A-Z_]+, "([a-z-]+)", ([A-Z]+),.*"([a-z-]+)"\)$/\1 \2 \3/p' |
-        while read -r id severity book; do
-            grep -qF "| \`$id\` | $severity | [${book//-/ }]($book.md) |" docs/runbooks/README.md || echo "$id"
-        done)" ""
+is "the index of the runbooks and the schema have every finding (scripts/package/findings.sh)" "$(scripts/package/findings.sh)" ""
 is "every page of the runbooks is in the program" \
     "$(for page in docs/runbooks/*.md; do
         name=$(basename "$page" .md)
@@ -209,8 +206,23 @@ is "a copied binary explains every finding" "$(cd "$SCRATCH/alone" || exit
         env -i ./nmtwatch explain "$id" | grep -q '^## ' || echo "$id"
     done)" ""
 exits "an unknown finding is refused" 64 "$NMTWATCH" explain no-such-finding
-is "README has the verbs that help prints (scripts/package/verbs.sh)" \
-    "$(sed -n '/<!-- verbs: begin/,/<!-- verbs: end/{/^    /p}' README.md)" "$(scripts/package/verbs.sh "$NMTWATCH")"
+
+# --- tables, words --------------------------------------------------------------------------------
+
+pages=(README.md SECURITY.md CONTRIBUTING.md docs/*.md docs/*/*.md)
+is "no table is cut" "$(scripts/test/cut_tables.pl "${pages[@]}")" ""
+printf '| a | b |\n|--|--|\n| 1 | 2 |\n\n| 3 | 4 |\n\n text\n' >"$SCRATCH/cut.md"
+is "one that is cut would be found" "$(scripts/test/cut_tables.pl "$SCRATCH/cut.md" | cut -d : -f 2)" $'5\n7'
+is "no page has a form that CONTRIBUTING.md forbids" \
+    "$(scripts/test/plain_words.pl CONTRIBUTING.md "${pages[@]}" docs/nmtwatch.1 docs/man/*.[13])" ""
+printf 'It is\nsaid. `so many`\n\n    but for code\n' >"$SCRATCH/words.md"
+is "one would be found" "$(scripts/test/plain_words.pl CONTRIBUTING.md "$SCRATCH/words.md" | cut -d : -f 2-3)" '1: "is said"'
+
+is "README and docs/json.md have the verbs that help prints (scripts/package/verbs.sh)" \
+    "$(sed -n '/<!-- verbs: begin/,/<!-- verbs: end/{/^    \|^|/p}' README.md docs/json.md)" "$(scripts/package/verbs.sh "$NMTWATCH")"
+is "each verb's schema and page is there" \
+    "$(sed -n 's/^COMMAND(.*, "\([a-z-]*\)", "\([a-z]*\)")$/docs\/schema\/\1.json docs\/json\/\2.md/p' nmtwatch/commands/commands.def |
+        xargs ls 2>&1 >/dev/null)" ""
 is "the producers' page is that of the table" \
     "$(scripts/package/producers.sh | diff - docs/runbooks/producers.md | head -n 5)" ""
 is "the categories' page is that of the table" \

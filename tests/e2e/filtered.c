@@ -4,8 +4,8 @@
  *   filtered learn FILE PROGRAM [ARGUMENT...]                writes the numbers of the calls that the program and its
  *                                                            threads make, at its end
  *   filtered only FILE ACTION EXTRA PROGRAM [ARGUMENT...]    all other calls: ACTION, kill or errno
- *   filtered without CALLS ACTION PROGRAM [ARGUMENT...]      these calls; "runtime" is a name for those that the default
- *                                                            profiles of container runtimes refuse
+ *   filtered without CALLS ACTION PROGRAM [ARGUMENT...]      these calls; "runtime" is a name for those that the
+ * default                                                            profiles of container runtimes refuse
  *
  * CALLS and EXTRA are names with commas between, or "-".
  */

@@ -4,8 +4,8 @@
  *   tmp      its /tmp is that file system, and no name in it is ever found
  *   overlay  its libjvm.so is in an overlay whose lower folder is that file system
  *   fault    its libjvm.so is memory whose pages it has to deliver itself (userfaultfd), and does not
- *   socket   its attach socket hangs up, so that nmtwatch asks as its user, and is covered by such a file again and again
- * Prints "ready"; "refused: ..." where the kernel does not let it. Its end lets everybody go. */
+ *   socket   its attach socket hangs up, so that nmtwatch asks as its user, and is covered by such a file again and
+ * again Prints "ready"; "refused: ..." where the kernel does not let it. Its end lets everybody go. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

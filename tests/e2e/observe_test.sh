@@ -245,6 +245,9 @@ scatter 51200 malloc arenas outside of NMT
 LEAKS
     check "$JVM_NAME: 1 024 classes, each with a loader of its own" jq -e '[.growth[] | select(.of == "Metaspace") | .bytes]
         | add > 3000000 and add < 10000000' "$SCRATCH/answer"
+    check "$JVM_NAME: grown by the application's line, in the library's function" jq -e '
+        any(.growers[]; (.by | startswith("Observed.deflater:")) and (.in | test("libz")) and .outside_nmt and .bytes > 3000000)' \
+        "$SCRATCH/answer"
     check "$JVM_NAME: a leak by a library's own thread has its name" jq -e \
         'any(.methods[]; .name == "leak [libnative_leak]" and .total > 1000000)' "$SCRATCH/answer"
     check "$JVM_NAME: what malloc keeps, with its arenas" jq -e '.arenas.count > 200 and
@@ -258,6 +261,19 @@ LEAKS
             test $rss -ge $((kept / 1024 * 8 / 10)) -a $rss -le $((kept / 1024 * 12 / 10 + 2048))
     fi
     jvm_end 0
+
+    # Killed while it grows, as the kernel does when memory is short: what was touched until then is shown.
+    start "$jdk" killed memory 200 -Xms128m -Dlibrary="$AGENT_CLASSES/libnative_leak.so" || continue
+    observe rss --for 60s --json
+    wait_for 20 attached perf_event
+    sleep 1
+    touch "$GO"
+    jvm_wait result
+    kill_jvm "$JVM_PID"
+    wait $OBSERVER
+    is "$JVM_NAME: the growth of one that was killed" "$? $(head -c 200 "$SCRATCH/error")" "0 "
+    check "$JVM_NAME: with the line and the library of a leak" jq -e '.ended and ([.growth[].bytes] | add) == .count and
+        any(.growers[]; (.by | startswith("Observed.deflater:")) and .in != null and .bytes > 3000000)' "$SCRATCH/answer"
 
     # A thread that starts meanwhile starts, and is seen.
     start "$jdk" threads threads 100 || continue

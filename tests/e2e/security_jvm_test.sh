@@ -129,36 +129,20 @@ else
     skip "a library of a hostile root" "refused: unshare -m"
 fi
 
-# --- the guard of a file of ours is killed ----------------------------------------------------------
+# --- nmtwatch is killed while its file is there -----------------------------------------------------
 
 spawn "${as_evil[@]}" "$SCRATCH/fake_jvm" --for 100 --socket none >"$SCRATCH/silent"
 silent=$SPAWNED
 wait_for 10 grep -q '^ready' "$SCRATCH/silent"
 trigger=/tmp/.attach_pid$silent
-guard_of() { # PID: its child
-    tr ' ' '\n' <"/proc/$1/task/$1/children" | head -n 1
-}
-worker_of() { pgrep -o -P "$asks" -x nmtwatch-worker; }
-has_guard() { test -e "$trigger" && [ -n "$(worker_of)" ] && [ -n "$(guard_of "$(worker_of)")" ]; }
-begin() {
-    spawn "$NMTWATCH" check --timeout 4s "$silent" >"$SCRATCH/asked" 2>&1
-    asks=$SPAWNED
-    wait_for 10 has_guard
-    guard=$(guard_of "$(worker_of)")
-}
-begin
+spawn "$NMTWATCH" check --timeout 4s "$silent" >"$SCRATCH/asked" 2>&1
+asks=$SPAWNED
+wait_for 10 test -e "$trigger"
 is "the trigger belongs to the JVM's user" "$(stat -c %u "$trigger")" "$evil"
-kill -KILL "$guard"
-wait "$asks"
-is "its guard killed: the answer is as ever" $? "$("$NMTWATCH" check --timeout 1s "$silent" >/dev/null 2>&1; echo $?)"
-check "and the file goes" test ! -e "$trigger"
-begin
-kill -KILL "$asks"
-check "nmtwatch killed: the guard removes it" wait_for 10 test ! -e "$trigger"
-begin
-kill -KILL "$guard" "$(worker_of)" "$asks"
+worker=$(pgrep -o -P "$asks" -x nmtwatch-worker)
+kill -KILL "$worker" "$asks"
 wait "$asks" 2>/dev/null
-check "both killed: it is left" test -e "$trigger"
+check "nmtwatch and its worker killed: the file is left" test -e "$trigger"
 "$NMTWATCH" check --timeout 1s "$silent" >/dev/null 2>&1
 check "and the next look removes it" test ! -e "$trigger"
 kill_jvm "$silent"

@@ -25,10 +25,12 @@ chmod 755 "$SCRATCH" "$SCRATCH/fake_jvm"
 mkdir "$SCRATCH/own"
 chown "$service" "$SCRATCH/own"
 mine=privsep$$
+declare -A user_of=([boxed]=$one) # by name: it is in front of the label
 
 fake() { # USER NAME OPTION...: pid in $SPAWNED
     local user=$1 name=$2
     shift 2
+    user_of[$name]=$user
     SERVE_TEST=$mine-$name spawn setpriv --reuid "$user" --regid "$user" --clear-groups \
         "$SCRATCH/fake_jvm" --for 250 --socket now "$@" >"$SCRATCH/$name.out"
     wait_for 20 grep -q '^ready' "$SCRATCH/$name.out"
@@ -55,8 +57,8 @@ serve_start() { # LINE...
 }
 metric() { curl -s --max-time 10 "$URL/metrics" | awk -v series="$1" 'index($0, series " ") == 1 { print $NF }'; }
 is_metric() { [ "$(metric "$1")" = "$2" ]; }
-up() { printf 'nmtwatch_up{target="%s-%s"}' "$mine" "$1"; }
-raised() { grep "\"target\":\"$mine-$1\"" "$SCRATCH/own/notified" 2>/dev/null | grep -c '"state":"raised"'; }
+up() { printf 'nmtwatch_up{target="%s/%s-%s"}' "${user_of[$1]}" "$mine" "$1"; }
+raised() { grep "\"target\":\"${user_of[$1]}/$mine-$1\"" "$SCRATCH/own/notified" 2>/dev/null | grep -c '"state":"raised"'; }
 has_raised() { [ "$(raised "$1")" -ge 1 ]; }
 field() { sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status"; }
 gone() { ! kill -0 "$1" 2>/dev/null || [ "$(field "$1" State)" = Z ]; }

@@ -108,9 +108,11 @@ cat >"$SCRATCH/Sleeps.java" <<'JAVA'
 class Sleeps { public static void main(String[] a) throws Exception { Thread.sleep(300000); } }
 JAVA
 names=()
+declare -A user_of=([boxed]=$two) # by name: it is in front of the label
 as() { # USER NAME COMMAND...
     local user=$1 name=$2
     shift 2
+    user_of[$name]=$(id -un "$user" 2>/dev/null || echo "$user")
     UNIT_TEST=$mine-$name spawn setpriv --reuid "$user" --regid "$user" --clear-groups "$@" >"$SCRATCH/$name.out" 2>&1
     names+=("$name")
 }
@@ -126,11 +128,13 @@ for jdk in 17 25; do
     fi
 done
 as $one pretends "$SCRATCH/fake_jvm" --for 200 --socket now
+pretends=$SPAWNED
 as 0 roots "$SCRATCH/fake_jvm" --for 200 --socket now
 # In mounts of its own, as in a container: its /tmp is another.
 UNIT_TEST=$mine-boxed spawn unshare -m sh -c "cp '$SCRATCH/fake_jvm' /mnt 2>/dev/null
     mount --bind '$SCRATCH' /mnt && mount -t tmpfs tmpfs /tmp &&
     exec setpriv --reuid $two --regid $two --clear-groups /mnt/fake_jvm --for 200 --socket now" >"$SCRATCH/boxed.out"
+boxed=$SPAWNED
 names+=(boxed)
 for name in pretends roots boxed; do
     wait_for 20 grep -q '^ready' "$SCRATCH/$name.out"
@@ -195,22 +199,13 @@ has() { metrics | grep -q "^$1"; }
 is "a file of passwords that only root reads is in force" \
     "$(curl -s -o /dev/null -w '%{http_code}' "$URL/metrics")" 401
 for name in "${names[@]}"; do
-    check "$name: answers" wait_for 30 has "nmtwatch_up{target=\"$mine-$name\"} 1"
-    check "$name: NMT" wait_for 30 has "jvm_native_memory_committed_bytes{target=\"$mine-$name\",.*pool=\"Total\"} [1-9]"
+    label=${user_of[$name]}/$mine-$name
+    check "$name: answers" wait_for 30 has "nmtwatch_up{target=\"$label\"} 1"
+    check "$name: NMT" wait_for 30 has "jvm_native_memory_committed_bytes{target=\"$label\",.*pool=\"Total\"} [1-9]"
 done
 is "no other JVM is there" "$(metrics | grep -c '^nmtwatch_up{')" "${#names[@]}"
 check "it records, as its user" wait_for 20 sh -c "ls $SCRATCH/own/recordings/*"
 is "... and nobody else writes there" "$(find "$SCRATCH/own" -not -user $service)" ""
-owned() { grep -q "^$1 $2 .* $(printf '%s' "$mine-$3" | od -An -tx1 | tr -d ' \n')\$" "$SCRATCH/own/state/owners"; }
-# Whoever has mounts of its own tells the host by process 1.
-contained=false
-if [ -e /proc/1/root/. ]; then
-    check "a JVM of the host is of the host" wait_for 30 owned $one 0 pretends
-else
-    contained=true
-    skip "a JVM of the host is of the host" "refused: process 1 cannot be looked at here"
-fi
-check "one with other mounts is not" wait_for 30 owned $two 1 boxed
 check "systemd is told that it is ready" wait_for 10 grep -q "^$HELPER READY=1" "$SCRATCH/told"
 check "and that it lives" wait_for 10 grep -q "^$HELPER WATCHDOG=1" "$SCRATCH/told"
 is "by the helper only" "$(grep -v '^listens' "$SCRATCH/told" | cut -d ' ' -f 1 | sort -u)" "$HELPER"
@@ -226,6 +221,16 @@ check "and says so" wait_for 10 grep -q "^$HELPER STOPPING=1" "$SCRATCH/told"
 # --- single measurements with the same capabilities, of the same user --------------------------------------
 
 list=$(in_unit /mnt/nmtwatch list --json 2>"$SCRATCH/err")
+contained() { jq -r ".jvms[] | select(.pid == $1) | .container" <<<"$list"; } # PID
+# Whoever has mounts of its own tells the host by process 1.
+contained=false
+if [ -e /proc/1/root/. ]; then
+    is "a JVM of the host is of the host" "$(contained "$pretends")" false
+else
+    contained=true
+    skip "a JVM of the host is of the host" "refused: process 1 cannot be looked at here"
+fi
+is "one with other mounts is not" "$(contained "$boxed")" true
 for jdk in "${!real[@]}"; do
     pid=${real[$jdk]}
     is "$jdk: list" "$(jq -r ".jvms[] | select(.pid == $pid) | [.jdk_major, .nmt, .container] | join(\" \")" <<<"$list")" \

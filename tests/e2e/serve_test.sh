@@ -20,12 +20,12 @@ if [ -n "${SERVE_USER-}" ]; then
     chmod 755 "$SCRATCH"
     chown "$SERVE_USER" "$own"
 fi
-mine=serve$$ # nothing else on this machine is watched
+mine=$(id -un)/serve$$ # nothing else on this machine is watched
 
 fake() { # NAME OPTION...: pid in $SPAWNED
     local name=$1
     shift
-    SERVE_TEST=$mine-$name spawn "$FAKE_JVM" --for 200 --socket now "$@" >"$SCRATCH/$name.out"
+    SERVE_TEST=${mine#*/}-$name spawn "$FAKE_JVM" --for 200 --socket now "$@" >"$SCRATCH/$name.out"
     wait_for 10 grep -q '^ready' "$SCRATCH/$name.out"
 }
 
@@ -252,7 +252,7 @@ check "and took no more than 40 MB" test "$(metric nmtwatch_process_resident_mem
 
 if jdk_home 17 >/dev/null; then
     check "the workloads build" scripts/workloads.sh build
-    JDK=17 SERVE_TEST=$mine-real spawn scripts/workloads.sh run hidden --rate 1 >"$SCRATCH/real.log" 2>&1
+    JDK=17 SERVE_TEST=${mine#*/}-real spawn scripts/workloads.sh run hidden --rate 1 >"$SCRATCH/real.log" 2>&1
     check "a real JVM is watched" wait_for 30 is_metric "$(label nmtwatch_up real)" 1
     check "with its native memory" wait_for 15 test -n \
         "$(sleep 6; metric "jvm_native_memory_committed_bytes{target=\"$mine-real\",pool=\"Internal\"}")"

@@ -332,6 +332,10 @@ is "one of OpenJ9" "$(finding 'java -Xmx100m -Xscmx60M -jar server.jar\n')" '[nu
 {
     sed 's/^[0-9]*:$/7:/' $golden/jdk17/nmt_summary.txt
 } >"$box/case.nmt"
+printf ' num     #instances         #bytes  class name\n-----\n   1:       2051366         440M  [C\n   2:      20400         99K  a.B\n' >"$box/histo"
+contains "a histogram with sizes of numfmt" "$(analyze '.findings[0].title' "$box/histo")" "most are 2 051 366 [C, 440 MB"
+is "the middle of a kernel's report" \
+    "$(finding 'memory: usage 4194304kB, limit 4194304kB, failcnt 411\n')" '["oom-killed","container-limit"]'
 committed=$(analyze '.jvms[0].nmt.committed_bytes' "$box/case.nmt")
 printf 'Name:\tjava\nPid:\t7\nVmRSS:\t%d kB\nThreads:\t30\n' $(((committed + 500000000) / 1024)) >"$box/case.status"
 {

@@ -16,7 +16,7 @@ need curl
 need_library 'libcurl.*\.so\.4'
 need_library 'libmicrohttpd\.so\.12'
 
-mine=delivery$$
+mine=$(id -un)/delivery$$
 log=$SCRATCH/received
 : >"$log"
 
@@ -29,7 +29,7 @@ receiver_start() { # [PORT]
     wait_for 5 test -s "$SCRATCH/port"
 }
 fake() { # NAME BYTES_A_SECOND: Internal grows, three alerts as it passes three thresholds
-    SERVE_TEST=$mine-$1 spawn "$FAKE_JVM" --for 300 --socket now --internal "$2" >"$SCRATCH/$1.out"
+    SERVE_TEST=${mine#*/}-$1 spawn "$FAKE_JVM" --for 300 --socket now --internal "$2" >"$SCRATCH/$1.out"
     wait_for 10 grep -q '^ready' "$SCRATCH/$1.out"
 }
 serve_start() {

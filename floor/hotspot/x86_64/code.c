@@ -118,8 +118,8 @@ static bool is_poll_stub(uintptr_t pc)
             is_code(lea + LEA_BYTES, 0x97894d, 0xffffff));
 }
 
-/* Bytes of an instruction that the wrapper of a native method has between leave and ret; 0: of another one. It looks for
- * a poll (JDK 25: testb $1, n(%r15); je) and for an exception (cmpq $0, n(%r15); jne). */
+/* Bytes of an instruction that the wrapper of a native method has between leave and ret; 0: of another one. It
+ * looks for a poll (JDK 25: testb $1, n(%r15); je) and for an exception (cmpq $0, n(%r15); jne). */
 static uintptr_t end_of_wrapper_bytes(uintptr_t pc)
 {
     static const struct {

@@ -115,10 +115,8 @@ static void write_account(struct jfr_writer *writer)
     jfr_loss(writer, "busy", 3);
     jfr_jmethod_ids(writer, 10, 100, 2000, 1000);
 }
-#define OWN_EVENTS                                                                                 \
-    (1 + COMPONENT_COUNT + 1 +                                                                     \
-     2) /* Settings, components, their total, Loss, ids                  \
-                                   */
+/* Settings, components, their total, Loss, ids */
+#define OWN_EVENTS (1 + COMPONENT_COUNT + 1 + 2)
 
 static bool write_chunk(struct jfr_writer *writer, const char *prefix, int cpu, int wall)
 {

@@ -273,7 +273,8 @@ static void finds_the_caller_of_a_stub(void **state)
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
-/* A stub has words in its frame that earlier calls have left. fp leads to its frame, and the call leads into the stub. */
+/* A stub has words in its frame that earlier calls have left. fp leads to its frame, and the call leads into the
+ * stub. */
 static void a_stub_is_called_by_what_calls_it(void **state)
 {
     (void)state;

@@ -40,8 +40,7 @@ static struct jfr_writer *create(void)
 /* Trace 1: defineClass of the JDK, called by a library, called by Main. */
 static void write_pools(struct jfr_writer *writer)
 {
-    static const char *const CLASSES[] = {"java/lang/ClassLoader", "net/sf/Proxies",
-                                          "app/it/Main"};
+    static const char *const CLASSES[] = {"java/lang/ClassLoader", "net/sf/Proxies", "app/it/Main"};
     static const char *const METHODS[] = {"defineClass", "make", "work"};
     struct jfr_frame frames[3];
     jfr_pool_symbol(writer, 4, "()V"); /* what has none is a function of a library */

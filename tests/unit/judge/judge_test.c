@@ -1109,16 +1109,20 @@ static void test_new_baseline(void **state)
 {
     struct jvm jvm = {0};
     struct judge_view view;
-    struct event note = {.kind = EVENT_NOTE};
+    struct event anew = {.kind = EVENT_BASELINE};
+    struct event typed = {.kind = EVENT_NOTE, .text = EVENT_BASELINE_TEXT};
     (void)state;
     setup_default(&jvm, 17, 0);
     second(&jvm, 100, 0);
     memory(&jvm, 20 * MB, 10 * MB);
     judge_view(jvm.judge, &view);
     assert_false(view.warm);
-    note.ms = jvm.ms;
-    snprintf(note.text, sizeof note.text, BASELINE_ANEW_NOTE);
-    feed(&jvm, &note);
+    typed.ms = jvm.ms; /* a note is words: the judge does not act on them */
+    feed(&jvm, &typed);
+    judge_view(jvm.judge, &view);
+    assert_false(view.warm);
+    anew.ms = jvm.ms;
+    feed(&jvm, &anew);
     judge_view(jvm.judge, &view);
     assert_true(view.warm);
     assert_int_equal(view.baseline_ms, jvm.ms);
@@ -1131,8 +1135,8 @@ static void test_new_baseline(void **state)
     assert_int_equal(view.baseline_ms, 1000); /* warm-up does not end a second time */
     int raised = count(&jvm, FINDING_INTERNAL_EXPLOSION, ALERT_RAISED);
     assert_true(raised > 0);
-    note.ms = jvm.ms;
-    feed(&jvm, &note);
+    anew.ms = jvm.ms;
+    feed(&jvm, &anew);
     for (int i = 0; i < 600; i++) {
         second(&jvm, 0, 0);
         memory(&jvm, 3001 * MB, 10 * MB);

@@ -79,7 +79,7 @@ static void figures(void **state)
         read_text("[9s][info][gc] GC(9) Pause Full (G1 Compaction Pause) 511M->510M(512M) 1ms\n"
                   "[9s][info][gc] GC(9) Pause Full (G1 Compaction Pause) 511M->51M(512M) 1ms\n");
     assert_int_equal(found.gc.full, 2);
-    assert_int_equal(found.gc.useless, 0); /* the last one made room */
+    assert_int_equal(found.gc.useless_run, 0); /* the last one made room */
     found = read_text("unable to create native thread\nmax user processes  (-u) 1024\n");
     assert_int_equal(found.threads_limit, 1024);
 }

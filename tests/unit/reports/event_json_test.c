@@ -230,6 +230,16 @@ static void test_loaders_cost_and_words_come_back(void **state)
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_int_equal(line.event.kind, EVENT_GONE);
     assert_string_equal(line.event.text, event.text);
+
+    event = (struct event){.kind = EVENT_BASELINE, .text = EVENT_BASELINE_TEXT};
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_int_equal(line.event.kind, EVENT_BASELINE);
+    event.kind = EVENT_NOTE; /* as recorders wrote it before the line had a type of its own */
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_int_equal(line.event.kind, EVENT_BASELINE);
+    event = (struct event){.kind = EVENT_NOTE, .text = "name of another owner: typed by hand"};
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_int_equal(line.event.kind, EVENT_NOTE);
 }
 
 static void test_alerts_come_back(void **state)

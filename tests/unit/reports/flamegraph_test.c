@@ -436,9 +436,8 @@ static void threads_without_java_are_roots(void **state)
         {.name = "not_a_java_thread", .kind = CALL_FRAME_NATIVE, .library = "stack not walked"}};
     char name[CALL_THREAD_NAME_MAX], long_name[300];
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
-        frames[0] = (struct stack_frame){.name = "no_java_frame",
-                                         .kind = CALL_FRAME_NATIVE,
-                                         .library = "stack not walked"};
+        frames[0] = (struct stack_frame){
+            .name = "no_java_frame", .kind = CALL_FRAME_NATIVE, .library = "stack not walked"};
         assert_int_equal(call_frames_of_thread(frames, 1, whole[i][0], name), 1);
         assert_string_equal(frames[0].name, whole[i][1]);
         assert_int_equal(frames[0].kind, CALL_FRAME_THREAD);

@@ -249,16 +249,16 @@ static void links_lead_somewhere(void **state)
     page_heading(&page, "Findings");
     page_finding(&page, &finding);
     page_heading(&page, "Families: <all>");
-    page_shows(&page, PAGE_ABOUT_CLASSES);
+    page_shows(&page, SUBJECT_CLASSES);
     page_table(&page, "family", "#classes");
     page_row(&page, "jdk-proxy", "1");
     page_row(&page, "groovy-shell", "7");
     page_heading(&page, "Loaded");
-    page_shows(&page, PAGE_ABOUT_CLASSES | PAGE_ABOUT_HEAP);
+    page_shows(&page, SUBJECT_CLASSES | SUBJECT_HEAP);
     page_heading(&page, "Loaded");
-    page_shows(&page, PAGE_ABOUT_HEAP);
+    page_shows(&page, SUBJECT_HEAP);
     page_chart(&page, "Classes", "caption", "<svg></svg>", NULL);
-    page_shows(&page, PAGE_ABOUT_CLASSES);
+    page_shows(&page, SUBJECT_CLASSES);
     char *text = written(&page, page_html);
     static const char *const parts[] = {
         "<a href=\"#table-1-row-2\">Families: &lt;all&gt;: groovy-shell</a>, "

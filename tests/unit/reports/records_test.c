@@ -163,12 +163,12 @@ static const struct {
     const struct record *record;
     int others; /* type, ms, pid */
 } LINES[] = {
-    {"header", &header_record, 1},       {"loaders", &loaders_record, 3},
-    {"names", &names_record, 3},         {"cost", &cost_record, 3},
-    {"note", &words_record, 3},          {"gone", &words_record, 3},
-    {"alert", &alert_record, 3},         {"end", &end_record, 2},
-    {"histogram", &histogram_record, 3}, {"callers", &callers_record, 3},
-    {"methods", &methods_record, 3},
+    {"header", &header_record, 1},   {"loaders", &loaders_record, 3},
+    {"names", &names_record, 3},     {"cost", &cost_record, 3},
+    {"note", &words_record, 3},      {"baseline", &words_record, 3},
+    {"gone", &words_record, 3},      {"alert", &alert_record, 3},
+    {"end", &end_record, 2},         {"histogram", &histogram_record, 3},
+    {"callers", &callers_record, 3}, {"methods", &methods_record, 3},
 };
 
 static void each_line_is_its_schema(void **state)

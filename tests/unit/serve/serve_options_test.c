@@ -50,7 +50,7 @@ static void test_a_whole_file(void **state)
     assert_int_equal(options.discover_ms, 2000);
     assert_int_equal(options.rules.include.count, 2);
     assert_int_equal(options.rules.exclude.count, 1);
-    assert_string_equal(options.rules.template, "%{env:A|main}");
+    assert_string_equal(options.rules.template, "%{user}/%{env:A|main}");
     assert_int_equal(options.rotate_bytes, 1 << 20);
     assert_int_equal(options.keep_ms, 7 * INT64_C(86400000));
     assert_int_equal(options.watch.interval_ms, 2000);

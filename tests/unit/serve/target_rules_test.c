@@ -51,18 +51,21 @@ static const char *label(const char *template, const char *main_text)
 static void test_labels(void **state)
 {
     (void)state;
-    assert_string_equal(label("%{main}", "com.acme.Orders"), "com.acme.Orders");
-    assert_string_equal(label("%{main}", "/opt/app/orders-1.2.jar"), "orders-1.2");
-    assert_string_equal(label("%{main}", ""), "jvm");
-    assert_string_equal(label("%{env:APP}-%{jdk}", "x"), "orders-17");
-    assert_string_equal(label("%{prop:app.name}", "x"), "billing");
-    assert_string_equal(label("%{env:NONE|prop:none|cgroup}", "x"), "orders.service");
-    assert_string_equal(label("%{cgroup_path}", "x"), "/system.slice/orders.service");
+    assert_string_equal(label("%{main}", "com.acme.Orders"), "tomcat/com.acme.Orders");
+    assert_string_equal(label("%{main}", "/opt/app/orders-1.2.jar"), "tomcat/orders-1.2");
+    assert_string_equal(label("%{main}", ""), "tomcat/");
+    assert_string_equal(label("%{env:APP}-%{jdk}", "x"), "tomcat/orders-17");
+    assert_string_equal(label("%{prop:app.name}", "x"), "tomcat/billing");
+    assert_string_equal(label("%{env:NONE|prop:none|cgroup}", "x"), "tomcat/orders.service");
+    assert_string_equal(label("%{cgroup_path}", "x"), "tomcat//system.slice/orders.service");
     assert_string_equal(label("%{user}/%{uid}", "x"), "tomcat/998");
-    assert_string_equal(label("plain 100%", "x"), "plain 100%");
-    assert_string_equal(label("%{main}%{@unit|@pod}", "x"), "x@orders");
-    assert_string_equal(label("%{main}%{@pod}", "x"), "x");
-    assert_string_equal(label("%{pod|unit}", "x"), "orders");
+    assert_string_equal(label("%{main}%{@unit|@pod}", "x"), "tomcat/x@orders");
+    assert_string_equal(label("%{main}%{@pod}", "x"), "tomcat/x");
+    assert_string_equal(label("%{pod|unit}", "x"), "tomcat/orders");
+    assert_string_equal(label("%{uid|main}-%{jdk}", "x"), "998-17");
+    assert_string_equal(label("%{main|user}", "x"),
+                        "tomcat/x"); /* the user is not in every label */
+    assert_string_equal(label("plain 100%", "x"), "tomcat/plain 100%");
 }
 
 static void test_a_long_label_is_cut(void **state)
