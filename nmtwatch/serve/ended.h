@@ -20,7 +20,7 @@ struct ending {
 
 void ending_open(struct ending *ending, const struct target *target);
 void ending_look(struct ending *ending);
-/* One clause: "killed by signal 9 (Killed)", "exit status 1". True: the kernel killed it for want of memory. */
+/* One clause: "killed by signal 9 (Killed)", "exit status 1". True: the kernel killed it because memory ran out. */
 bool ending_describe(const struct ending *ending, const struct target *target, char *out,
                      size_t size);
 void ending_close(struct ending *ending);
