@@ -15,7 +15,9 @@ static const enum finding_kind CAUSES_FIRST[] = {
     FINDING_LOADERS_HELD,
     FINDING_REDEPLOY_LEAK,
     FINDING_CLASS_CHURN,
+    FINDING_JAVA_HEAP_GROWTH,
     FINDING_OUTSIDE_NMT,
+    FINDING_SHARED_MEMORY_GROWTH,
     FINDING_DIRECT_MEMORY,
     FINDING_THREAD_GROWTH,
     FINDING_LOADER_GROWTH,
@@ -33,6 +35,7 @@ static const enum finding_kind CAUSES_FIRST[] = {
     FINDING_CONTAINER_LIMIT,
     FINDING_MALLOC_ARENAS,
     FINDING_SYMBOL_GROWTH,
+    FINDING_MAPPED_FILE_GROWTH,
     FINDING_AGENT_SHEDDING,
     FINDING_NAME_OWNER,
     FINDING_KILLED_BY_QUESTION,
@@ -182,6 +185,7 @@ void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, i
     triage_names(facts, out);
     triage_agents(facts, out);
     triage_memory(facts, out);
+    triage_growth(facts, out);
     triage_ticket(facts, out);
     triage_categories(facts, out);
     triage_answers(facts, out);

@@ -145,6 +145,15 @@ void observe_outside(char *text, struct facts_toucher *toucher)
     toucher->outside_bytes = touchers.outside_bytes;
 }
 
+void observe_arenas(const char *text, size_t length, struct facts_toucher *toucher)
+{
+    json_t *root = json_loadb(text, length, 0, NULL);
+    const json_t *arenas = json_object_get(root, "arenas");
+    toucher->arenas = number_of(arenas, "count");
+    toucher->kept_bytes = number_of(arenas, "trim_bytes") + number_of(arenas, "top_bytes");
+    json_decref(root);
+}
+
 /* --- methods ---------------------------------------------------------------------------------- */
 
 bool observe_ids(const char *text, size_t length, struct facts_ids *ids)

@@ -87,6 +87,8 @@ int observe_callers(const char *text, size_t length, struct caller_row *rows, in
 /* Of `rss`, as collapsed stacks: the code that touched most of what grew outside of NMT. have is false when nothing
  * did. The text is cut up. */
 void observe_outside(char *text, struct facts_toucher *toucher);
+/* Of `rss`, as JSON: what glibc's malloc keeps free and resident, and in how many arenas. */
+void observe_arenas(const char *text, size_t length, struct facts_toucher *toucher);
 /* Of `methods`: the jmethodIDs there are. False: they were not counted. */
 bool observe_ids(const char *text, size_t length, struct facts_ids *ids);
 
