@@ -77,3 +77,18 @@ bool account_of(const struct sample *sample, int jdk_major, struct account *acco
         bytes[ACCOUNT_OUTSIDE] -= bytes[i];
     return true;
 }
+
+void account_settle(struct account *now, struct account *before)
+{
+    int64_t missing = -now->bytes[ACCOUNT_OUTSIDE], room = now->bytes[ACCOUNT_GC];
+    if (before != NULL) {
+        missing = MAX(missing, -before->bytes[ACCOUNT_OUTSIDE]);
+        room = MIN(room, before->bytes[ACCOUNT_GC]);
+    }
+    missing = MAX(0, MIN(missing, room));
+    for (int i = 0; i < 2 && (i == 0 || before != NULL); i++) {
+        struct account *account = i == 0 ? now : before;
+        account->bytes[ACCOUNT_GC] -= missing;
+        account->bytes[ACCOUNT_OUTSIDE] += missing;
+    }
+}

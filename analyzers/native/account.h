@@ -31,3 +31,6 @@ struct account {
 
 /* False: the sample lacks one of the kernel's figures or the heap's, which come together. */
 bool account_of(const struct sample *sample, int jdk_major, struct account *account);
+/* What NMT's memory was not touched is the collector's, mostly: tables that cover the whole heap. It is taken off there,
+ * by the same amount at both moments, so that what is outside of NMT is not below nothing. before: NULL: none. */
+void account_settle(struct account *now, struct account *before);

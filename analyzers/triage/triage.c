@@ -180,6 +180,9 @@ void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, i
 {
     triage_free(out);
     memset(out, 0, sizeof *out);
+    out->account = facts->account;
+    out->account_before = facts->account_before;
+    account_settle(&out->account, facts->have_account_before ? &out->account_before : NULL);
     copy_in(out, alerts, alert_count);
     one_look(facts, out);
     triage_names(facts, out);

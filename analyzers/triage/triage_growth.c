@@ -30,9 +30,8 @@ static void add_files(const struct jvm_facts *facts, enum rss_kind kind, struct 
 static void too_short(struct finding *finding)
 {
     finding->severity = SEVERITY_INFO;
-    finding_title(finding, "%s: too short to tell", finding->title);
-    finding_advice(finding, "`nmtwatch watch PID --for 10m` tells whether it goes on. %s",
-                   finding->advice);
+    finding_title(finding, "%s: too short to tell, `nmtwatch watch PID --for 10m` does",
+                  finding->title);
 }
 
 /* The heap's garbage grows as well: only what an old collection has left is kept. */

@@ -8,6 +8,7 @@
 #define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
 #define OUTSIDE_LEVEL_SHARE     0.30 /* of RSS without the heap */
+#define HEAP_TABLES_PART        16 /* G1: cards, offsets and the bitmap, 1/512 + 1/512 + 1/64, and remembered sets */
 #define TOUCHED_MIN_BYTES       (1 * MB)
 #define ARENAS_KEEP_MIN_BYTES   (64 * MB)
 #define DIRECT_GROWN_MIN_BYTES  (16 * MB)
@@ -68,6 +69,13 @@ static void retained(const struct facts_toucher *toucher, int64_t outside, struc
     finding_add_int(finding, "outside_nmt_bytes", outside);
 }
 
+/* The collector's tables cover the heap: committed long before, they are touched with it. */
+static int64_t touched_with_heap(const struct rss_account *now, const struct rss_account *before)
+{
+    int64_t grown = now->kind[RSS_JAVA_HEAP].rss_bytes - before->kind[RSS_JAVA_HEAP].rss_bytes;
+    return grown > 0 ? grown / HEAP_TABLES_PART : 0;
+}
+
 static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
 {
     const struct rss_account *rss = &facts->rss;
@@ -77,7 +85,8 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
     /* Without the heap's place its pages look anonymous, and it is touched bit by bit. */
     bool know_growth = facts->have_rss_before && facts->rss_before.compared && rss->heap_placed;
     if (know_growth)
-        grown = rss_growth_outside_nmt(rss, &facts->rss_before) - freed_allowance(rss);
+        grown = rss_growth_outside_nmt(rss, &facts->rss_before) - freed_allowance(rss) -
+                touched_with_heap(rss, &facts->rss_before);
     int64_t outside = rss->outside_nmt_bytes;
     double others = (double)(rss->rss_bytes - rss->kind[RSS_JAVA_HEAP].rss_bytes);
     bool grows = grown >= OUTSIDE_GROWN_MIN_BYTES && (double)grown >= GROWN_SHARE * 0.4 * others;

@@ -417,7 +417,7 @@ static void hurry_when_the_limit_is_near(struct watcher *watcher)
 /* How much of the heap is resident: smaps costs a walk over the page tables, so it is read when RSS has moved, and takes
  * at most one part in so many of a CPU. It is no safepoint, and stops no thread but those that map memory meanwhile. */
 #define SMAPS_CPU_PART 200
-#define SMAPS_WAIT_MS  5000
+#define SMAPS_WAIT_MS  4000
 #define SMAPS_MAX      ((size_t)64 << 20)
 #define SMAPS_MOVED    (INT64_C(1) << 20)
 
@@ -441,8 +441,11 @@ static void read_heap(struct watcher *watcher)
                               ? account.kind[RSS_JAVA_HEAP].rss_bytes
                               : -1;
     watcher->memory_limit = memory_limit(watcher->target.pid);
-    int64_t took_ms = (clock_us(CLOCK_MONOTONIC) - began_us) / 1000;
-    watcher->heap_next_ms = watcher->now_ms + MAX(SMAPS_WAIT_MS, took_ms * SMAPS_CPU_PART);
+    /* On a busy machine it takes longer than it costs: the shortest of the last ones counts. */
+    int64_t took_us = clock_us(CLOCK_MONOTONIC) - began_us, before_us = 2 * watcher->smaps_us;
+    watcher->smaps_us = before_us > 0 ? MIN(took_us, before_us) : took_us;
+    watcher->heap_next_ms =
+        watcher->now_ms + MAX(SMAPS_WAIT_MS, watcher->smaps_us * SMAPS_CPU_PART / 1000);
 }
 
 static void account_heap(struct watcher *watcher, struct sample *sample)

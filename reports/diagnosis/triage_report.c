@@ -174,9 +174,10 @@ static struct units_text signed_bytes(int64_t bytes)
 }
 
 /* By owner, with what changed: rows that add up. */
-static void put_account(const struct jvm_facts *facts, struct page *page)
+static void put_account(const struct triage_report *report, struct page *page)
 {
-    const struct account *now = &facts->account, *before = &facts->account_before;
+    const struct jvm_facts *facts = report->facts;
+    const struct account *now = &report->triage->account, *before = &report->triage->account_before;
     bool both = facts->have_account_before;
     if (!facts->have_account)
         return;
@@ -389,7 +390,7 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     page_begin(page, title, status == 0 && triage->undecided ? "CANNOT TELL YET" : STATUS[status],
                (enum severity)status);
     put_findings(triage, page);
-    put_account(facts, page);
+    put_account(report, page);
     if (report->brief && status == 0 && !triage->undecided)
         return;
     put_categories(facts, page);
@@ -503,17 +504,19 @@ static void json_rss(const struct jvm_facts *facts, struct json_out *out)
     json_out_end(out, '}');
 }
 
-static void json_account(const struct jvm_facts *facts, struct json_out *out)
+static void json_account(const struct triage_report *report, struct json_out *out)
 {
+    const struct jvm_facts *facts = report->facts;
+    const struct account *now = &report->triage->account, *before = &report->triage->account_before;
     if (!facts->have_account)
         return;
     json_out_begin(out, "account", '[');
     for (int i = 0; i < ACCOUNT_OWNERS; i++) {
         json_out_begin(out, NULL, '{');
         json_out_text(out, "owner", account_rows[i].key);
-        json_out_int(out, "resident_bytes", facts->account.bytes[i]);
+        json_out_int(out, "resident_bytes", now->bytes[i]);
         json_out_int_if(out, "change_bytes", facts->have_account_before,
-                        facts->account.bytes[i] - facts->account_before.bytes[i]);
+                        now->bytes[i] - before->bytes[i]);
         json_out_end(out, '}');
     }
     json_out_end(out, ']');
@@ -604,7 +607,7 @@ void triage_report_json(const struct triage_report *report, struct json_out *out
     json_categories(report->facts, out);
     json_sites(report->facts, out);
     json_rss(report->facts, out);
-    json_account(report->facts, out);
+    json_account(report, out);
     json_heap_growth(report->facts, out);
     json_methods(report->facts, out);
     json_steps(report, out);
