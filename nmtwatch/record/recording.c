@@ -64,6 +64,7 @@ struct recording {
     size_t input_at, input_length;
     int64_t input_bytes; /* read from the file so far, those still in input included */
     bool input_ended;
+    bool behind_end; /* input was read behind the end that the file had when it was read last */
     z_stream inflate;
     bool inside_member;
     int64_t member_line; /* number of the line that the member begins with */
@@ -125,6 +126,7 @@ static bool fill_input(struct recording *recording)
     ssize_t n;
     if (recording->input_ended)
         return false;
+    recording->behind_end = recording->input_length < sizeof recording->input;
     do
         n = read(recording->fd, recording->input, sizeof recording->input);
     while (n < 0 && errno == EINTR);
@@ -137,6 +139,16 @@ static bool fill_input(struct recording *recording)
     return n > 0;
 }
 
+/* A recorder writes its next line over the last trailer. Who had read that trailer finds, behind the end that the file
+ * had then, the rest of a line and no member. */
+static bool grew_meanwhile(const struct recording *recording)
+{
+    struct stat status;
+    return recording->behind_end && recording->input_at == 0 &&
+           memcmp(recording->input, "\x1f\x8b", recording->input_length > 1 ? 2 : 1) != 0 &&
+           fstat(recording->fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* More text out of gzip members; false at the end and at damage. */
 static bool fill_inflated(struct recording *recording)
 {
@@ -147,6 +159,8 @@ static bool fill_inflated(struct recording *recording)
                 damaged(recording, "the file ends in the middle of a gzip member");
             return false;
         }
+        if (!recording->inside_member && grew_meanwhile(recording))
+            return false;
         if (!recording->inside_member) {
             inflateReset(stream);
             recording->inside_member = true;

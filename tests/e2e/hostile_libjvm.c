@@ -1,6 +1,6 @@
 /* hostile_libjvm: a libjvm.so whose tables have no end; to be loaded into any program by LD_PRELOAD. A piece of memory
- * full of entries is mapped again and again, for gigabytes. With BURN a thread uses CPU time instead, in a library of
- * its own. */
+ * full of entries is mapped again and again, for gigabytes; "ready" is printed when it is. With BURN a thread uses CPU
+ * time instead, in a library of its own. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -68,6 +68,8 @@ __attribute__((constructor)) static void begin(void)
             ((const char **)(low + at))[word] = NAME;
     gHotSpotVMStructs = gHotSpotVMTypes = gHotSpotVMIntConstants = gHotSpotVMLongConstants =
         (uintptr_t)low;
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+        abort();
 }
 
 #endif

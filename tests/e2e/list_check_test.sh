@@ -67,7 +67,9 @@ done
 # Refusals of a kernel and of a container engine, played: a seccomp filter refuses, and /proc/sys/kernel says what
 # such a kernel has set.
 "${CC:-gcc}" -O2 -o "$SCRATCH/deny" tests/e2e/deny.c || bail "deny.c"
-doctor=$(realpath "$NMTWATCH")
+# A copy: others may not enter a home folder.
+doctor=$SCRATCH/nmtwatch
+cp "$NMTWATCH" "$doctor"
 refused() { # USER PTRACE_SCOPE PERF_EVENT_PARANOID CHECK: "what is found; what mends it"
     mkdir -p "$SCRATCH/kernel/yama"
     echo "$2" >"$SCRATCH/kernel/yama/ptrace_scope"

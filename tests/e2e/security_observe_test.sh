@@ -21,23 +21,28 @@ truncate -s 64M "$SCRATCH/jdk/burn.so"
 cp "$(command -v sleep)" "$SCRATCH/sleep"
 chmod -R a+rX "$SCRATCH/jdk" "$SCRATCH/sleep"
 spawn setpriv --reuid "$evil" --regid "$evil" --clear-groups env \
-    LD_PRELOAD="$SCRATCH/jdk/libjvm.so:$SCRATCH/jdk/burn.so" "$SCRATCH/sleep" 150
+    LD_PRELOAD="$SCRATCH/jdk/libjvm.so:$SCRATCH/jdk/burn.so" "$SCRATCH/sleep" 600 >"$SCRATCH/victim"
 victim=$SPAWNED
-wait_for 20 grep -q tables "/proc/$victim/maps"
+check "the hostile process has its tables" wait_for 20 grep -q ready "$SCRATCH/victim"
+LIMIT=$((60 * TAP_PATIENCE))
 
 for what in methods "cpu --for 1s"; do
     # shellcheck disable=SC2086 # options
-    timeout -s KILL 60 "$NMTWATCH" observe "$victim" $what >"$SCRATCH/out" 2>&1
+    timeout -s KILL $LIMIT "$NMTWATCH" observe "$victim" $what >"$SCRATCH/out" 2>&1
     echo "exit code $?" >>"$SCRATCH/out"
     if grep -q "perf_event_open" "$SCRATCH/out"; then
         skip "endless tables: $what" "refused: $(head -n 1 "$SCRATCH/out")"
         continue
     fi
-    check "endless tables: $what ends" grep -q "the tables of this JVM do not end" "$SCRATCH/out"
+    contains "endless tables: $what ends" "$(cat "$SCRATCH/out")" "the tables of this JVM do not end"
     check "endless tables: $what is not killed" sh -c "! grep -q 'exit code 1[0-9][0-9]' '$SCRATCH/out'"
 done
 
-timeout -s KILL 60 "$NMTWATCH" observe "$victim" cpu --for 2s --json >"$SCRATCH/out" 2>&1
+hole() { # on a machine with load it may be that there is no sample in it
+    timeout -s KILL $LIMIT "$NMTWATCH" observe "$victim" cpu --for 2s --json >"$SCRATCH/out" 2>&1
+    grep -qE 'perf_event_open|"libraries_left_out":1' "$SCRATCH/out"
+}
+wait_for 30 hole
 if grep -q "perf_event_open" "$SCRATCH/out"; then
     skip "a library that is a hole" "refused: $(head -n 1 "$SCRATCH/out")"
 else

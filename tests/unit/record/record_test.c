@@ -218,6 +218,27 @@ static void test_kill_loses_nothing_that_was_written(void **state)
     assert_true(read_ticks(path, damage, sizeof damage) >= last + 1);
 }
 
+/* The next line is written over the trailer that the reader has seen: what follows is no damage. */
+static void test_a_recording_is_read_while_it_grows(void **state)
+{
+    struct recorder *recorder = start();
+    struct event tick = make_tick(0), event;
+    (void)state;
+
+    assert_true(recorder_event(recorder, &tick));
+    struct recording *recording = recording_open(path, error, sizeof error);
+    assert_non_null(recording);
+    for (int i = 1; i < 20; i++) {
+        tick = make_tick(i);
+        assert_true(recorder_event(recorder, &tick));
+    }
+    assert_true(recording_next(recording, &event));
+    assert_false(recording_next(recording, &event));
+    assert_null(recording_damage(recording));
+    recording_close(recording);
+    recorder_destroy(recorder);
+}
+
 static void test_existing_files_and_links_are_left_alone(void **state)
 {
     struct recording_header header = make_header();
@@ -529,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_members_end_and_begin_without_a_seam),
         cmocka_unit_test(test_the_file_is_whole_after_every_line),
         cmocka_unit_test(test_kill_loses_nothing_that_was_written),
+        cmocka_unit_test(test_a_recording_is_read_while_it_grows),
         cmocka_unit_test(test_existing_files_and_links_are_left_alone),
         cmocka_unit_test(test_a_full_disk_leaves_whole_lines),
         cmocka_unit_test(test_a_disk_full_from_the_start),
