@@ -45,13 +45,13 @@ void growth_points_add(struct growth_points *points, int64_t ms, int64_t value);
 /* What is known of a series that grows. */
 struct growth {
     enum growth_rule rule;
-    const char *words;              /* NULL: the rule's */
-    struct verdict_interval per_h;  /* its pace */
-    int64_t span_ms;                /* over which it grew */
-    int64_t grown;                  /* by so much */
-    int64_t now;                    /* to this */
-    const struct sample *sample;    /* for its limit; NULL: no limit is known */
-    const char *state;              /* in words: "growing at a constant rate" */
+    const char *words;             /* NULL: the rule's */
+    struct verdict_interval per_h; /* its pace */
+    int64_t span_ms;               /* over which it grew */
+    int64_t grown;                 /* by so much */
+    int64_t now;                   /* to this */
+    const struct sample *sample;   /* for its limit; NULL: no limit is known */
+    const char *state;             /* in words: "growing at a constant rate" */
 };
 /* Severity, title, advice, evidence of the rule's finding. */
 void growth_finding(const struct growth *growth, struct texts *texts, struct finding *finding);

@@ -8,18 +8,18 @@
 #include <math.h>
 #include <stdio.h>
 
-#define TH_NONE          THRESHOLD_COUNT
-#define THREADS_PER_H    60
+#define TH_NONE       THRESHOLD_COUNT
+#define THREADS_PER_H 60
 /* Growth has to go on for so long; growth of many times its threshold for less. */
-#define MIN_SPAN_MS      60000
-#define QUICK_SPAN_MS    150000
-#define STEEP_SPAN_MS    75000
-#define STEEP_TIMES      8
+#define MIN_SPAN_MS   60000
+#define QUICK_SPAN_MS 150000
+#define STEEP_SPAN_MS 75000
+#define STEEP_TIMES   8
 /* Verdicts in a row that a series does not grow: then it has ended, and its alert with it. */
-#define ENDED_LOOKS      3
+#define ENDED_LOOKS   3
 /* Certain growth of Internal that is slower than the threshold of the slope is reported when it has come to this: a
  * leak of 1 MB/h after most of a day. */
-#define SLOW_BYTES       (16 << 20)
+#define SLOW_BYTES    (16 << 20)
 
 static const struct growth_row ROWS[GROWTH_RULES] = {
 #define GROWTH(id, finding, threshold, ask_ms, words, alert, expression)                           \
@@ -266,8 +266,7 @@ static bool follow(const struct judge *judge, struct watched *watched, int64_t v
         return false;
     watched->asked_ms = judge->now_ms;
     verdict_ask(watched->series, &watched->verdict);
-    watched->ended =
-        watched->verdict.answer == VERDICT_NOT_GROWING ? watched->ended + 1 : 0;
+    watched->ended = watched->verdict.answer == VERDICT_NOT_GROWING ? watched->ended + 1 : 0;
     if (row->threshold != TH_NONE || judge->now_ms - watched->alarm_ms >= GROWTH_ALARM_ASK_MS ||
         is_steep(judge, &watched->verdict)) {
         watched->alarm_ms = judge->now_ms;

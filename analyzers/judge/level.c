@@ -13,10 +13,10 @@
 #define MB INT64_C(1048576)
 
 /* A thousand threads of 1 MB are no leak. */
-#define STACKS_RESERVED_BYTES    (1024 * MB)
-#define UNLISTED_BYTES           (64 * MB)
+#define STACKS_RESERVED_BYTES (1024 * MB)
+#define UNLISTED_BYTES        (64 * MB)
 /* Of what is reserved for the heap; the Z collector reserves 16 times what it may use. */
-#define HEAP_RESERVED_PART       4
+#define HEAP_RESERVED_PART    4
 
 static const struct {
     enum finding_kind kind;

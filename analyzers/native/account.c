@@ -50,8 +50,7 @@ static void take_nmt(const struct sample *sample, bool stacks_touched, struct ac
     for (int i = 0; i < sample->extra_count; i++)
         account->bytes[ACCOUNT_JVM] += sample->extra[i].amount.committed_bytes;
     if (sample_get_nmt(sample, NMT_JAVA_HEAP, &heap) && heap.committed_bytes > 0) {
-        double touched =
-            (double)account->bytes[ACCOUNT_HEAP] / (double)heap.committed_bytes;
+        double touched = (double)account->bytes[ACCOUNT_HEAP] / (double)heap.committed_bytes;
         account->bytes[ACCOUNT_GC] =
             (int64_t)((double)account->bytes[ACCOUNT_GC] * MIN(touched, 1.0));
     }

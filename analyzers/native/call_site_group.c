@@ -298,9 +298,8 @@ static bool by_growth(struct explained *out, const struct explained_facts *facts
         out->preallocates = EXPLAINED_YES;
         double explained = expected * (double)loads;
         if (facts->sites != NULL && facts->sites_have_growth) /* measured, in place of a price */
-            explained = MAX(
-                explained,
-                (double)facts->sites->group[CALL_SITES_JMETHODIDS_AGENT].bytes_delta);
+            explained = MAX(explained,
+                            (double)facts->sites->group[CALL_SITES_JMETHODIDS_AGENT].bytes_delta);
         explained = MIN(explained, (double)(out->growth_bytes - by_loaders));
         out->explained_growth_bytes = (int64_t)explained;
         out->unexplained_growth_bytes = out->growth_bytes - out->explained_growth_bytes;

@@ -69,7 +69,8 @@ struct rss_account {
         int64_t size_bytes;
         int64_t rss_bytes;
     } kind[RSS_KIND_COUNT];
-    int64_t found_stacks_bytes; /* of the stacks: they were known by their guards, NMT may know them or not */
+    int64_t
+        found_stacks_bytes; /* of the stacks: they were known by their guards, NMT may know them or not */
     int largest_count; /* anonymous mappings without a known owner, largest first */
     struct {
         uint64_t low;

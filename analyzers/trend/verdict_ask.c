@@ -38,7 +38,7 @@
 #define SLOWING_RATIO       0.8
 #define FASTER_RATIO        1.25
 #define CLASS_PRICE_MAX     102400 /* bytes: no class costs more, something else came with it */
-#define PLATEAU_DOUBT       10 /* in units of AICc */
+#define PLATEAU_DOUBT       10     /* in units of AICc */
 /* Start-ups with a time constant of up to an hour are usual: in the first hour growth that could be
  * one is not called a leak. A longer one must show its curve. */
 #define START_UP_H          1.0

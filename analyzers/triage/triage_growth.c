@@ -75,16 +75,18 @@ static void heap_touched(const struct jvm_facts *facts, struct triage *out)
     sample_get_nmt(&facts->sample, NMT_JAVA_HEAP, &heap);
     struct finding *finding = triage_add(out, FINDING_JAVA_HEAP_GROWTH);
     finding->severity = SEVERITY_INFO;
-    finding_title(finding,
-                  "RSS grew by the Java heap: %s of it were touched for the first time, %s now%s%s; "
-                  "%s old collection in that time, so garbage is not told from what is kept",
-                  units_bytes(grown).text, units_bytes(now).text,
-                  heap.reserved_bytes > 0 ? " of at most " : "",
-                  heap.reserved_bytes > 0 ? units_bytes(heap.reserved_bytes).text : "",
-                  facts->old_collections > 0 ? "the" : "no");
-    finding_advice(finding, "A heap is touched up to its size, which is no leak. Whether objects are "
-                            "kept: `nmtwatch triage PID --gc`, or `nmtwatch watch PID` until a "
-                            "collection of the old generation has run.");
+    finding_title(
+        finding,
+        "RSS grew by the Java heap: %s of it were touched for the first time, %s now%s%s; "
+        "%s old collection in that time, so garbage is not told from what is kept",
+        units_bytes(grown).text, units_bytes(now).text,
+        heap.reserved_bytes > 0 ? " of at most " : "",
+        heap.reserved_bytes > 0 ? units_bytes(heap.reserved_bytes).text : "",
+        facts->old_collections > 0 ? "the" : "no");
+    finding_advice(finding,
+                   "A heap is touched up to its size, which is no leak. Whether objects are "
+                   "kept: `nmtwatch triage PID --gc`, or `nmtwatch watch PID` until a "
+                   "collection of the old generation has run.");
     finding_add_int(finding, "growth_bytes", grown);
     if (heap.committed_bytes > 0)
         finding_add_int(finding, "heap_committed_bytes", heap.committed_bytes);

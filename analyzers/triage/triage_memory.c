@@ -8,16 +8,17 @@
 #define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
 #define OUTSIDE_LEVEL_SHARE     0.30 /* of RSS without the heap */
-#define HEAP_TABLES_PART        16 /* G1: cards, offsets and the bitmap, 1/512 + 1/512 + 1/64, and remembered sets */
-#define TOUCHED_MIN_BYTES       (1 * MB)
-#define ARENAS_KEEP_MIN_BYTES   (64 * MB)
-#define DIRECT_GROWN_MIN_BYTES  (16 * MB)
-#define SYMBOL_GROWN_MIN_BYTES  (4 * MB)
-#define THREADS_GROWN_MIN       20
-#define REDEPLOY_MIN_BYTES      (1 * MB)
-#define REDEPLOY_MIN_CLASSES    200
-#define OWN_EFFECT_MIN_BYTES    (1 * MB)
-#define GROWN_SHARE             0.05 /* of its level, or it is noise of a large thing */
+#define HEAP_TABLES_PART                                                                           \
+    16 /* G1: cards, offsets and the bitmap, 1/512 + 1/512 + 1/64, and remembered sets */
+#define TOUCHED_MIN_BYTES      (1 * MB)
+#define ARENAS_KEEP_MIN_BYTES  (64 * MB)
+#define DIRECT_GROWN_MIN_BYTES (16 * MB)
+#define SYMBOL_GROWN_MIN_BYTES (4 * MB)
+#define THREADS_GROWN_MIN      20
+#define REDEPLOY_MIN_BYTES     (1 * MB)
+#define REDEPLOY_MIN_CLASSES   200
+#define OWN_EFFECT_MIN_BYTES   (1 * MB)
+#define GROWN_SHARE            0.05 /* of its level, or it is noise of a large thing */
 
 static void add_largest(const struct rss_account *rss, struct finding *finding)
 {
@@ -106,8 +107,7 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
             finding_title(finding,
                           "not in NMT: %s grew while observed, %s at least in all; native code "
                           "allocates",
-                          units_bytes(grown).text,
-                          units_bytes(outside_most).text);
+                          units_bytes(grown).text, units_bytes(outside_most).text);
         else
             finding_title(finding, "not in NMT: at least %s of %s resident",
                           units_bytes(outside).text, units_bytes(rss->rss_bytes).text);

@@ -490,7 +490,8 @@ static void count_ids(struct asking *asking)
         !asking->target->libjvm_mapped)
         return;
     struct triage_step *record = add_step(asking->live, "observe methods");
-    struct observe_child *child = observe(asking, OBSERVE_METHODS, PROFILE_TOP, PROFILE_TOP, 0, record);
+    struct observe_child *child =
+        observe(asking, OBSERVE_METHODS, PROFILE_TOP, PROFILE_TOP, 0, record);
     if (child == NULL)
         return;
     observe_child_wait(child, &result);

@@ -421,12 +421,18 @@ static void hurry_when_the_limit_is_near(struct watcher *watcher)
 #define SMAPS_MAX      ((size_t)64 << 20)
 #define SMAPS_MOVED    (INT64_C(1) << 20)
 
+/* Of this thread and the workers that read for it. */
+static int64_t cpu_used_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID) + privileged_counts().cpu_us;
+}
+
 static void read_heap(struct watcher *watcher)
 {
     struct rss_account account;
     struct smaps smaps;
     struct smaps_mapping mapping;
-    int64_t began_us = clock_us(CLOCK_MONOTONIC);
+    int64_t began_us = cpu_used_us();
     struct span text = proc_read_most(watcher->target.pid, "smaps", SMAPS_MAX);
     rss_account_begin(&account, &watcher->heap, watcher->heap.high > 0 ? 1 : 0);
     smaps_begin(&smaps, text);
@@ -441,11 +447,8 @@ static void read_heap(struct watcher *watcher)
                               ? account.kind[RSS_JAVA_HEAP].rss_bytes
                               : -1;
     watcher->memory_limit = memory_limit(watcher->target.pid);
-    /* On a busy machine it takes longer than it costs: the shortest of the last ones counts. */
-    int64_t took_us = clock_us(CLOCK_MONOTONIC) - began_us, before_us = 2 * watcher->smaps_us;
-    watcher->smaps_us = before_us > 0 ? MIN(took_us, before_us) : took_us;
-    watcher->heap_next_ms =
-        watcher->now_ms + MAX(SMAPS_WAIT_MS, watcher->smaps_us * SMAPS_CPU_PART / 1000);
+    int64_t took_us = cpu_used_us() - began_us;
+    watcher->heap_next_ms = watcher->now_ms + MAX(SMAPS_WAIT_MS, took_us * SMAPS_CPU_PART / 1000);
 }
 
 static void account_heap(struct watcher *watcher, struct sample *sample)

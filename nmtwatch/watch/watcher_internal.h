@@ -76,10 +76,10 @@ struct watcher {
 
     int64_t arenas; /* -1 unknown */
 
-    struct rss_range heap; /* where the Java heap is; high 0: not known */
+    struct rss_range heap;        /* where the Java heap is; high 0: not known */
     bool heap_asked, heap_shared; /* it is shared memory: with ZGC */
-    int64_t heap_bytes; /* resident of it; -1 not known */
-    int64_t memory_limit, smaps_us;
+    int64_t heap_bytes;           /* resident of it; -1 not known */
+    int64_t memory_limit;
     int64_t heap_rss_bytes, heap_next_ms; /* RSS when that was read; not again before */
 
     enum load_log_phase load_log_phase;
