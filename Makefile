@@ -1,6 +1,7 @@
 # nmtwatch: the Makefile is the architecture drawing. Stages in flow order, one list each.
 #
-#   analyzers (pure)  <-  reports  <-  nmtwatch (the world)        agent stands alone
+#   floor  <-  analyzers (pure)  <-  reports  <-  nmtwatch (the world)
+#   floor  <-  agent
 #
 # A sanitizer is another build directory: make BUILD=build/asan SANITIZE=address,undefined test-unit
 
@@ -25,7 +26,8 @@ endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-# What is of the processor has a folder or a file for each: agent/*/$(MACHINE), nmtwatch/machine, analyzers/heap.
+# What is of the processor has a folder or a file for each: floor/*/$(MACHINE), agent/*/$(MACHINE), nmtwatch/machine,
+# analyzers/heap.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 ifeq ($(wildcard agent/hotspot/$(MACHINE)/*.c),)
 $(error nmtwatch is for x86_64 and aarch64: $(CC) compiles for $(MACHINE))
@@ -62,14 +64,22 @@ endif
 # jansson, zlib, inih and ncurses are linked in: the binary can be copied alone into a container with a libc.
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread
 
+# --- floor: what the agent and nmtwatch share ----------------------------------------------------------
+BASE    := span normalize weights
+HOTSPOT := $(MACHINE)/code symbol_name layout code_cache scopes frame_cache return_address topmost walk call_frame frame_rule \
+           method_reading class_graph
+FORMAT  := jfr_bytes jfr_metadata
+WIRE    := agent_options leftovers
+FLOOR   := $(BASE:%=floor/base/%) $(HOTSPOT:%=floor/hotspot/%) $(FORMAT:%=floor/jfr/%) $(WIRE:%=floor/wire/%)
+
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := object_ids heap heap_scan walk retained holders copies holder_paths holders_baseline
-PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
+PARSE := redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
 CLEAN := clean_text prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
-CLASSES := normalize family stem_table census heap_census loader_table
+CLASSES := family stem_table census heap_census loader_table
 NATIVE := internal account call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
@@ -112,26 +122,21 @@ WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
-# The agent's walker, over another process: remote.c takes the place of guarded_load.c.
-WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/frame_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
-          alloc/weights methods/symbol_name methods/method_reading classdef/class_graph stack/call_frame stack/frame_rule jfr/jfr_metadata jfr/jfr_bytes
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WORKER:%=nmtwatch/worker/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
-# Objects have a folder of their own: build/nmtwatch is the program.
-# --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
+# --- agent: libnmtagent.so, on the floor alone; needs a JDK's jvmti.h ---------------------------------------
 JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
 # Not with a sanitizer: its run-time library would have to be in the JVM first.
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 # What each sample runs of the walker stands in one section, which agent/sampling/sampler.c fetches into the caches at once.
 OBJCOPY := $(shell $(CC) -print-prog-name=objcopy 2>/dev/null)
-SIGNAL_TEXT := hotspot/walk hotspot/topmost hotspot/return_address hotspot/scopes hotspot/code_cache hotspot/frame_cache hotspot/safepoints \
-               hotspot/$(MACHINE)/loads hotspot/$(MACHINE)/code stack/engine_signal methods/method_reading
-# The families of class names are those of a watch: the one thing the agent takes from there.
-AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
+WALKED := walk topmost return_address scopes code_cache frame_cache $(MACHINE)/code method_reading
+SIGNAL_TEXT := $(WALKED:%=floor/hotspot/%) agent/hotspot/safepoints agent/hotspot/$(MACHINE)/loads agent/stack/engine_signal
+AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) $(FLOOR:%=%.c)
 # The first glibc of an architecture, and the one that has the rest: agent/old_glibc.h.
 GLIBC_OLD_x86_64  := 2.2.5 2.3.3
 GLIBC_OLD_aarch64 := 2.17 2.17
@@ -141,20 +146,26 @@ AGENT_CFLAGS := -include agent/old_glibc.h -DGLIBC_OLD='"GLIBC_$(word 1,$(GLIBC_
 # Its name, so that a profiler that is linked to it gets the one that was loaded by -agentpath.
 AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libnmtagent.so -Wl,--version-script=agent/exports.map
 
+# Objects have a folder of their own: build/nmtwatch is the program.
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
+# In a group: the walker of the floor loads through a part of nmtwatch (observe/remote).
+LIBRARIES := $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a $(BUILD)/libfloor.a
+archives = -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 .PHONY: all setup demo check test test-fresh jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-deb test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
-$(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+$(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH) $(FLOOR)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@echo "  LINK $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # One file without a dynamic linker, of the same objects: scripts/package/static.sh.
-$(BUILD)/static/nmtwatch: $(call obj,nmtwatch/main nmtwatch/static_program $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a scripts/package/static.sh
+$(BUILD)/static/nmtwatch: $(call obj,nmtwatch/main nmtwatch/static_program $(NMTWATCH) $(FLOOR)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a scripts/package/static.sh
 	@echo "  LINK $@"
 	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' scripts/package/static.sh $(@D) $(filter %.o %.a,$^)
 
+$(BUILD)/libfloor.a: $(call obj,$(FLOOR))
+	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libanalyzers.a: $(call obj,$(ANALYZERS))
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libreports.a: $(call obj,$(REPORTS))
@@ -182,7 +193,7 @@ $(BUILD)/obj-agent/%.o: %.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent)"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
-	@$(if $(filter $(SIGNAL_TEXT:%=agent/%.c),$<),$(OBJCOPY) --rename-section .text=signal_text $@)
+	@$(if $(filter $(SIGNAL_TEXT:%=%.c),$<),$(OBJCOPY) --rename-section .text=signal_text $@)
 $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o) agent/exports.map
@@ -196,24 +207,30 @@ $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # Walks with both engines at every sample, for tests/agent/compare_test.sh.
-COMPARE := hotspot/return_address hotspot/topmost hotspot/walk stack/engine stack/compare stack/engine_signal
-$(BUILD)/compare/%.o: agent/%.c VERSION
+COMPARE := floor/hotspot/return_address floor/hotspot/topmost floor/hotspot/walk agent/stack/engine agent/stack/compare agent/stack/engine_signal
+$(BUILD)/compare/%.o: %.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent that compares)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_COMPARE $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out $(COMPARE:%=$(BUILD)/obj-agent/agent/%.o),$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
+$(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out $(COMPARE:%=$(BUILD)/obj-agent/%.o),$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
 # What is tested is optimized with a sanitizer, too, the tests themselves are not: they compile in three quarters of the time.
 TEST_CFLAGS = $(ALL_CFLAGS) $(if $(SANITIZE),-O0)
-# A unit test is named for its source, or for the part of it that it tests: tests/unit/parse/span_test.c.
+# A unit test is named for its source, or for the part of it that it tests: tests/unit/parse/hs_err_test.c.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/unit/*/$(MACHINE)/*_test.c tests/golden/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 
-$(BUILD)/tests/%_test: tests/%_test.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+$(BUILD)/tests/%_test: tests/%_test.c $(LIBRARIES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) -lcmocka $(LIBS)
+	$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(archives) -lcmocka $(LIBS)
+
+# The floor needs nothing but itself.
+$(BUILD)/tests/unit/floor_%_test: tests/unit/floor_%_test.c $(BUILD)/libfloor.a
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	@$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libfloor.a -lcmocka -lm
 
 $(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
@@ -227,9 +244,9 @@ $(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -o $@ $< $(BUILD)/libagent.a -ldl -lm -pthread
 
 # The same entry point serves libFuzzer (make fuzz) and the replay of seeds (make test).
-$(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+$(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(LIBRARIES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(archives) $(LIBS)
 
 $(BUILD)/schema_check: tests/schema/schema_check.c
 	@mkdir -p $(@D)
@@ -245,7 +262,7 @@ $(BUILD)/fake_receiver: tests/sim/fake_receiver.c
 
 # How often the verdict errs, on series whose truth is known.
 VERDICT_TRIALS := random noise shape baselines trial tally tables error_rates
-$(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/libanalyzers.a
+$(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/libanalyzers.a $(BUILD)/libfloor.a
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 # Measuring programs for scripts/bench/bench.sh.
@@ -259,9 +276,9 @@ $(BUILD)/bench/times/libnmtagent.so: tests/bench/put_times.c $(AGENT_SOURCES:%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -Wl,--wrap=calltrace_put -Wl,--wrap=recording_buffer_claim \
 	    -o $@ $(filter %.c %.o,$^) -ldl -lm -pthread
-$(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+$(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(LIBRARIES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(archives) $(LIBS)
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 

@@ -7,8 +7,8 @@
  * goes to the asker's file (control/answer.h), and the JVM gets a code for an asker that has none.
  */
 #include "agent/classdef/class_definitions.h"
-#include "agent/control/agent_options.h"
-#include "agent/control/wire_formats.h"
+#include "floor/wire/agent_options.h"
+#include "floor/wire/wire_formats.h"
 #include "agent/control/commands.h"
 #include "agent/control/profiler.h"
 #include "agent/mem/file_pages.h"

@@ -1,6 +1,6 @@
 #include "agent/alloc/alloc_threads.h"
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "agent/mem/mem.h"
 
 #include <dlfcn.h>

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "agent/alloc/weights.h"
+#include "floor/base/weights.h"
 
 #include <jni.h>
 #include <stdbool.h>

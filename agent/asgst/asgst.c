@@ -1,6 +1,6 @@
 #include "agent/asgst/asgst_parts.h"
 
-#include "agent/hotspot/layout.h"
+#include "floor/hotspot/layout.h"
 #include "agent/sampling/sigprof.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/native.h"

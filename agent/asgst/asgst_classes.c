@@ -17,10 +17,10 @@
 #include "agent/asgst/asgst_parts.h"
 
 #include "agent/classdef/class_definitions.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "agent/hotspot/safepoints.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "agent/mem/mem.h"
 
 #define HANDLERS_MAX   16

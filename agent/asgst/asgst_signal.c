@@ -4,13 +4,13 @@
  */
 #include "agent/asgst/asgst_parts.h"
 
-#include "agent/hotspot/code_cache.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
-#include "agent/hotspot/machine.h"
-#include "agent/hotspot/scopes.h"
+#include "floor/hotspot/code_cache.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
+#include "agent/hotspot/registers.h"
+#include "floor/hotspot/scopes.h"
 #include "agent/hotspot/thread_state.h"
-#include "agent/methods/method_reading.h"
+#include "floor/hotspot/method_reading.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/native.h"
 
@@ -142,7 +142,7 @@ static jint error_of(enum walk_code code)
 {
     static const short NUMBERS[] = {
 #define WALK(id, number, name) [WALK_##id] = number,
-#include "agent/calltrace/walks.def"
+#include "floor/hotspot/walks.def"
     };
     switch (code) {
     case WALK_SAFEPOINT:

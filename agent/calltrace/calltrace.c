@@ -371,7 +371,7 @@ const char *walk_code_name(enum walk_code code)
 {
     static const char *const NAMES[] = {
 #define WALK(id, agct_code, name) [WALK_##id] = name,
-#include "agent/calltrace/walks.def"
+#include "floor/hotspot/walks.def"
     };
     return (unsigned)code < WALK_CODE_COUNT ? NAMES[code] : "other";
 }

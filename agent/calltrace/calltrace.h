@@ -25,7 +25,7 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
+#include "floor/hotspot/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +75,8 @@ void calltrace_refill(struct calltrace_storage *storage);
 
 /* No table grows any more, and half of the budget. Mapped memory stays until its table is cleared. */
 void calltrace_shrink(struct calltrace_storage *storage);
+
+const char *walk_code_name(enum walk_code code);
 
 struct calltrace_counts {
     int64_t offered; /* = the next five, added up */

@@ -1,7 +1,7 @@
 /* Signal context: everything a handler can reach of the storage of stacks. */
 #include "agent/calltrace/calltrace_layout.h"
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 
 /* --- who is inside ---------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 
 #include "agent/classdef/family_table.h"
 #include "agent/sampling/sampler.h"
-#include "agent/mem/fold_hash.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/base/fold_hash.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 #include "agent/classdef/family_table.h"
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "agent/mem/mem.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "agent/control/answer.h"
 
-#include "agent/control/wire_formats.h"
+#include "floor/wire/wire_formats.h"
 #include "agent/mem/mem.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "agent/control/commands.h"
 
-#include "agent/control/agent_options.h"
+#include "floor/wire/agent_options.h"
 #include "agent/control/answer.h"
 #include "agent/control/breaker_apply.h"
 #include "agent/control/profiler.h"

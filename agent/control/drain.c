@@ -1,9 +1,9 @@
 #include "agent/control/drain.h"
 
 #include "agent/control/breaker_apply.h"
-#include "agent/classdef/class_graph.h"
+#include "floor/hotspot/class_graph.h"
 #include "agent/control/published.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/load.h"
 #include "agent/hotspot/safepoints.h"
 #include "agent/mem/mem.h"
 #include "agent/sampling/own_thread.h"

@@ -4,7 +4,7 @@
 #include "agent/control/breaker_apply.h"
 #include "agent/control/drain.h"
 #include "agent/control/published.h"
-#include "agent/hotspot/layout.h"
+#include "floor/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
 #include "agent/mem/mem.h"
 #include "agent/stack/native.h"

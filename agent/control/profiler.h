@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "agent/control/agent_options.h"
+#include "floor/wire/agent_options.h"
 #include "agent/json/json.h"
 
 #include <jvmti.h>

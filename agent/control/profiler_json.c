@@ -1,9 +1,10 @@
 /* What people ask: status and memory as JSON objects (docs/json.md). Commands' thread; the counters
  * are read while handlers count. */
-#include "agent/classdef/class_graph.h"
+#include "floor/hotspot/class_graph.h"
 #include "agent/control/breaker_apply.h"
 #include "agent/control/profiler_parts.h"
 #include "agent/hotspot/faults.h"
+#include "agent/calltrace/calltrace.h"
 #include "agent/methods/native_symbols.h"
 #include "agent/mem/mem.h"
 

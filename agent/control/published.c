@@ -1,7 +1,7 @@
 #include "agent/control/published.h"
 
-#include "agent/control/leftovers.h"
-#include "agent/control/wire_formats.h"
+#include "floor/wire/leftovers.h"
+#include "floor/wire/wire_formats.h"
 #include "agent/mem/mem.h"
 
 #include <dlfcn.h>

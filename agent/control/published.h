@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "agent/classdef/class_graph.h"
+#include "floor/hotspot/class_graph.h"
 #include "agent/control/breaker.h"
 #include "agent/methods/jmethod_ids.h"
 

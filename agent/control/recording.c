@@ -1,6 +1,7 @@
 #include "agent/control/recording.h"
 
 #include "agent/context/context.h"
+#include "agent/calltrace/calltrace.h"
 #include "agent/mem/mem.h"
 
 #include <stdio.h>

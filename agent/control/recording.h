@@ -10,7 +10,7 @@
 
 #include "agent/alloc/alloc_profile.h"
 #include "agent/classdef/class_definitions.h"
-#include "agent/control/agent_options.h"
+#include "floor/wire/agent_options.h"
 #include "agent/sampling/sampler.h"
 #include "agent/jfr/jfr_writer.h"
 #include "agent/live/live_objects.h"

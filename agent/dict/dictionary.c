@@ -1,6 +1,6 @@
 #include "agent/dict/dictionary.h"
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 
 struct dictionary *dictionary_create(enum component component, uint32_t limit)
 {

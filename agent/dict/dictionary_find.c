@@ -1,7 +1,7 @@
 /* Signal context: allocates nothing, locks nothing. */
 #include "agent/dict/dictionary.h"
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 
 uint32_t dictionary_find(const struct dictionary *dictionary, const char *text, size_t length)
 {

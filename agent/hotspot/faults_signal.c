@@ -1,7 +1,7 @@
 /* Signal context. Reaches the C library's sigaction, and only to let the process end. */
 #include "agent/hotspot/faults.h"
 
-#include "agent/hotspot/machine.h"
+#include "agent/hotspot/registers.h"
 
 #include <string.h>
 #include <sys/syscall.h>

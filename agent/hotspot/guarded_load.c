@@ -1,6 +1,6 @@
 /* Signal context. Reaches the loads of the architecture (loads.c). */
 #include "agent/hotspot/faults.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/load.h"
 
 /* Of loads.c: returns its second argument. */
 extern char load_failed[];

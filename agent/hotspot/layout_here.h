@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "agent/hotspot/layout.h"
+#include "floor/hotspot/layout.h"
 
 #include <jvmti.h>
 

@@ -1,7 +1,7 @@
 #include "agent/hotspot/safepoints.h"
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 
 #include <string.h>
 

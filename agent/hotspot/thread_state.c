@@ -1,9 +1,10 @@
 /* Signal context. */
 #include "agent/hotspot/thread_state.h"
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
-#include "agent/hotspot/walk.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
+#include "floor/hotspot/machine.h"
+#include "floor/hotspot/walk.h"
 
 #include <errno.h>
 #include <string.h>

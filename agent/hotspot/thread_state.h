@@ -13,8 +13,8 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
-#include "agent/hotspot/machine.h"
+#include "floor/hotspot/frame.h"
+#include "agent/hotspot/registers.h"
 
 #include <stdint.h>
 

@@ -25,10 +25,6 @@
 
 struct chunk_file;
 
-/* The first bytes of a chunk that is being written: what a killed process leaves behind is known by
- * them (control/leftovers.h). Of JFR_HEADER_BYTES at most. */
-#define CHUNK_UNFINISHED "nmtagent: unfinished chunk\n"
-
 /* max_bytes 0: no bound. NULL with a sentence in error. */
 struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *error,
                                    size_t error_size);

@@ -3,7 +3,7 @@
  * array is on the stack, so not even the stack protector's.
  */
 #include "agent/jfr/jfr_types.h"
-#include "agent/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_bytes.h"
 #include "agent/jfr/jfr_writer.h"
 
 #include <stdatomic.h>

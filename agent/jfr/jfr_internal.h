@@ -9,8 +9,8 @@
 #pragma once
 
 #include "agent/jfr/chunk_file.h"
-#include "agent/jfr/jfr_bytes.h"
-#include "agent/jfr/jfr_metadata.h"
+#include "floor/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_metadata.h"
 #include "agent/jfr/jfr_types.h"
 #include "agent/jfr/jfr_writer.h"
 

@@ -3,7 +3,7 @@
  * event of its own at once, so that memory is bounded however many names there are.
  */
 #include "agent/jfr/jfr_internal.h"
-#include "agent/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_bytes.h"
 
 #define POOL_FLUSH_BYTES 8192  /* checkpoints cost 30 bytes each */
 #define POOL_KEEP_BYTES  32768 /* a larger buffer was for one large entry */
@@ -18,7 +18,7 @@ enum symbol_space { SYMBOL_LABEL, SYMBOL_CLASS, SYMBOL_PACKAGE, SYMBOL_OWN };
 
 static const char *const thread_state_names[THREAD_STATE_COUNT] = {
 #define THREAD_STATE(id, name) [THREAD_##id] = name,
-#include "agent/calltrace/thread_states.def"
+#include "floor/hotspot/thread_states.def"
 };
 /* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
 static const char *const frame_type_names[] = {

@@ -1,14 +1,14 @@
 #include "agent/jfr/jfr_types.h"
 
 #include "agent/context/context.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "agent/mem/mem.h"
 
 _Static_assert(NMTAGENT_CONTEXT_TAGS <= JFR_TAGS_MAX, "each tag is a field");
 
 static const struct jfr_type_row rows[] = {
 #define JFR_TABLE_ROWS
-#include "agent/jfr/jfr_table.def"
+#include "floor/jfr/jfr_table.def"
 };
 
 const struct jfr_type_table jfr_agent_types = {

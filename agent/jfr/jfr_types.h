@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "agent/jfr/jfr_metadata.h"
+#include "floor/jfr/jfr_metadata.h"
 #include "agent/mem/mem.h"
 
 #include <stdint.h>
@@ -17,8 +17,8 @@
 enum jfr_type {
     JFR_CHECKPOINT_EVENT = 1,
     JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
-#define JFR_TABLE "agent/jfr/jfr_types.def"
-#include "agent/jfr/jfr_table.def"
+#define JFR_TABLE "floor/jfr/jfr_types.def"
+#include "floor/jfr/jfr_table.def"
     JFR_TYPE_END,
 };
 _Static_assert(JFR_TYPE_END < 128, "one byte in front of each event, and none below is a pool's");

@@ -1,6 +1,7 @@
 #include "agent/jfr/jfr_writer.h"
 
-#include "agent/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_bytes.h"
+#include "floor/wire/wire_formats.h"
 #include "agent/jfr/jfr_internal.h"
 #include "agent/jfr/jfr_types.h"
 

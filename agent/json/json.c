@@ -1,6 +1,6 @@
 #include "agent/json/json.h"
 
-#include "agent/jfr/jfr_bytes.h"
+#include "floor/jfr/jfr_bytes.h"
 
 #include <inttypes.h>
 

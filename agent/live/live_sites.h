@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
+#include "floor/hotspot/frame.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 #include "agent/mem/account.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

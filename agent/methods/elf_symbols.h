@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "agent/methods/symbol_name.h"
+#include "floor/hotspot/symbol_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "agent/methods/jmethod_ids.h"
 
 #include "agent/hotspot/layout_here.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/load.h"
 #include "agent/mem/mem.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 #include "agent/methods/method_facts.h"
 
 #include "agent/mem/mem.h"
-#include "agent/methods/method_reading.h"
+#include "floor/hotspot/method_reading.h"
 
 #include <stdbool.h>
 #include <stddef.h>

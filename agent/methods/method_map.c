@@ -1,4 +1,5 @@
 #include "agent/methods/method_map_layout.h"
+#include "agent/calltrace/calltrace.h"
 
 #include "agent/methods/method_facts.h"
 

@@ -19,7 +19,7 @@
 
 #include "agent/dict/dictionary.h"
 #include "agent/methods/seen_methods.h"
-#include "agent/calltrace/frame.h"
+#include "floor/hotspot/frame.h"
 
 #include <jvmti.h>
 

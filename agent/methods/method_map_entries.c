@@ -2,7 +2,7 @@
  * names of classes that are gone. Drain thread. */
 #include "agent/methods/method_facts.h"
 #include "agent/methods/method_map_layout.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 
 #define BUCKETS_MAX (1u << 24)
 

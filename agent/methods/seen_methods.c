@@ -1,7 +1,7 @@
 /* The drain thread's part of the names copied when first sampled. */
 #include "agent/methods/seen_methods_layout.h"
 
-#include "agent/hotspot/layout.h"
+#include "floor/hotspot/layout.h"
 #include "agent/mem/mem.h"
 
 #include <string.h>

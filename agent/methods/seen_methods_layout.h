@@ -30,9 +30,9 @@
  */
 #pragma once
 
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "agent/mem/handlers.h"
-#include "agent/methods/method_reading.h"
+#include "floor/hotspot/method_reading.h"
 #include "agent/methods/seen_methods.h"
 
 #include <stdalign.h>

@@ -1,8 +1,8 @@
 /* Signal context: finding a method, or taking it down. */
 #include "agent/methods/seen_methods_layout.h"
 
-#include "agent/mem/fold_hash.h"
-#include "agent/hotspot/layout.h"
+#include "floor/base/fold_hash.h"
+#include "floor/hotspot/layout.h"
 #include "agent/hotspot/safepoints.h"
 
 #define METHOD_ALIGNMENT 8

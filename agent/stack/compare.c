@@ -2,10 +2,12 @@
 
 #ifdef NMTAGENT_COMPARE
 
-#include "agent/hotspot/code_cache.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
-#include "agent/hotspot/machine.h"
+#include "floor/hotspot/code_cache.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
+#include "agent/hotspot/registers.h"
+#include "agent/calltrace/calltrace.h"
+#include "floor/hotspot/machine.h"
 #include "agent/stack/native.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "agent/stack/engine.h"
 
 #include "agent/hotspot/faults.h"
-#include "agent/hotspot/frame_cache.h"
+#include "floor/hotspot/frame_cache.h"
 #include "agent/hotspot/layout_here.h"
 #include "agent/hotspot/safepoints.h"
 #include "agent/mem/mem.h"

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
+#include "floor/hotspot/frame.h"
 
 #include <jvmti.h>
 #include <signal.h>

@@ -39,7 +39,7 @@ int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk
 /* Engine vm. Where a frame's method gets its number. NULL: frames have none (SEEN_UNKNOWN). */
 extern struct seen_methods *_Atomic engine_vm_seen;
 #ifdef NMTAGENT_COMPARE
-extern _Thread_local bool engine_vm_places_as_agct; /* agent/hotspot/walk.h says which */
+extern _Thread_local bool engine_vm_places_as_agct; /* floor/hotspot/walk.h says which */
 #endif
 
 int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);

@@ -1,8 +1,8 @@
 /* Signal context. Reaches agent/hotspot's walk, seen_methods_put, and native.h. */
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/machine.h"
+#include "floor/hotspot/layout.h"
+#include "agent/hotspot/registers.h"
 #include "agent/hotspot/thread_state.h"
-#include "agent/hotspot/walk.h"
+#include "floor/hotspot/walk.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
 
@@ -128,7 +128,7 @@ static enum walk_code code_of(jint agct_code)
 #define WALK(id, number, name)                                                                     \
     case number:                                                                                   \
         return WALK_##id;
-#include "agent/calltrace/walks.def"
+#include "floor/hotspot/walks.def"
     }
     return WALK_OTHER;
 }

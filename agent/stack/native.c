@@ -1,7 +1,7 @@
 #include "agent/stack/native.h"
 
 #include "agent/mem/file_pages.h"
-#include "agent/stack/frame_rule.h"
+#include "floor/hotspot/frame_rule.h"
 #include "agent/stack/native_unwind.h"
 
 #include <stdio.h>

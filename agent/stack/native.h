@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
+#include "floor/hotspot/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "agent/stack/call_frame.h"
+#include "floor/hotspot/call_frame.h"
 #include "agent/stack/native.h"
 
 #ifdef NATIVE_UNWIND

@@ -2,10 +2,11 @@
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
  * _dl_find_object, and the system call that shows whether an address can be read.
  */
-#include "agent/hotspot/machine.h"
+#include "agent/hotspot/registers.h"
+#include "floor/hotspot/machine.h"
 #include "agent/stack/engine.h"
-#include "agent/stack/frame_rule.h"
-#include "agent/stack/call_frame.h"
+#include "floor/hotspot/frame_rule.h"
+#include "floor/hotspot/call_frame.h"
 #include "agent/stack/native_unwind.h"
 
 static uintptr_t code_low, code_high;

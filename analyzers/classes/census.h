@@ -24,7 +24,7 @@
 #pragma once
 
 #include "analyzers/model/event.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 struct census;
 

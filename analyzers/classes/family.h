@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum {
     FAMILY_COUNT = 0

@@ -3,7 +3,7 @@
 #include "analyzers/model/texts.h"
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/parse/class_tables.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

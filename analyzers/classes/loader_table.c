@@ -1,6 +1,6 @@
 #include "analyzers/classes/loader_table.h"
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "analyzers/classes/family.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 /* The first member of whatever entry_bytes describes; the texts follow the entry. */
 /*

@@ -2,7 +2,7 @@
  * class_rows: the families of a class-load log: what was loaded and unloaded, by normalised name
  * and source.
  *
- *   Script#  file:/groovy/shell      one stem (analyzers/classes/normalize.h), one source: one row
+ *   Script#  file:/groovy/shell      one stem (floor/base/normalize.h), one source: one row
  *
  * A source that is a class name, as the host of a lambda is, is normalised like one; in a path long
  * numbers and what looks random are folded. A line of an unload names no source: it is counted in

@@ -4,7 +4,7 @@
  * classes, as many of them as were used; plug-ins that share a library have classes of their own each. */
 #include "analyzers/heap/holders_internal.h"
 
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzers/heap/heap.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 /* The sentence of a scan that has to begin again, with what it learned. */
 #define HEAP_AGAIN "again"

@@ -23,7 +23,7 @@
 
 #include "analyzers/heap/retained.h"
 #include "analyzers/heap/walk.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum held { HELD_STRONGLY, HELD_SOFTLY, HELD_BY_HIDDEN, HELD_BY_NOTHING, HELD_COUNT };
 const char *held_name(enum held held); /* "strong" "soft" "hidden" "none" */

@@ -1,6 +1,6 @@
 #include "analyzers/judge/finding.h"
 
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "analyzers/judge/level.h"
 
 #include "analyzers/native/internal.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/family.h"
 

@@ -205,7 +205,7 @@ enum methods_source { METHODS_MEAN, METHODS_AGENT, METHODS_COUNTED, METHODS_SOUR
 /* "counted", ...; "?" for what is none. */
 const char *methods_source_name(int64_t source);
 
-/* The classes of one family (class_family, analyzers/classes/normalize.h) and their methods. */
+/* The classes of one family (class_family, floor/base/normalize.h) and their methods. */
 struct method_family {
     char family[EVENT_FAMILY_MAX];
     int64_t classes;

@@ -1,7 +1,7 @@
 #include "analyzers/native/call_site_group.h"
 
 #include "analyzers/model/units.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "analyzers/native/internal.h"
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <math.h>
 

@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum class_log_kind { CLASS_LOG_OTHER, CLASS_LOG_LOAD, CLASS_LOG_UNLOAD };
 

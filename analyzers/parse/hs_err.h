@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #define HS_ERR_UNKNOWN   INT64_C(-1)
 #define HS_ERR_UNLIMITED INT64_C(-2)

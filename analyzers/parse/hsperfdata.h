@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 struct hsperfdata {
     const unsigned char *image;

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum jcmd_reply_kind {
     JCMD_OK,               /* something else: the output that was asked for */

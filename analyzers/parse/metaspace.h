@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum metaspace_field {
 #define METASPACE_FIELD(id, key) METASPACE_##id,

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 /* The categories; the table is nmt_categories.def. */
 enum nmt_category {

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum oom_line {
     OOM_LINE_NONE,

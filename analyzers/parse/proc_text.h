@@ -8,7 +8,7 @@
 #pragma once
 
 #include "analyzers/parse/jcmd_reply.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 /* --- /proc/PID/stat: the command may hold spaces and parentheses --------------------- */
 struct proc_stat {

@@ -1,6 +1,6 @@
 #include "analyzers/parse/redact.h"
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <ctype.h>
 #include <stdint.h>

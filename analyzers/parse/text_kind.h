@@ -15,7 +15,7 @@
 #pragma once
 
 #include "analyzers/parse/jcmd_reply.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 enum text_kind {
 #define TEXT_KIND(id, key, what) TEXT_##id,

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/parse/jcmd_reply.h"
 
 enum process_source {

@@ -1,7 +1,7 @@
 #include "analyzers/plan/plan.h"
 
 #include "analyzers/model/units.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "analyzers/plan/sizing.h"
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <inttypes.h>
 #include <math.h>

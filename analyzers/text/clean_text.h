@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #define CLEAN_TEXT_MAX ((size_t)64 << 20)
 

@@ -17,7 +17,7 @@
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/native/rss_account.h"
 #include "analyzers/parse/oom_lines.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/parse/tool_tables.h"
 #include "analyzers/triage/crash.h"
 

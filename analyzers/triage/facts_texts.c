@@ -5,7 +5,7 @@
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/class_log.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/text/clean_text.h"
 
 #include <inttypes.h>

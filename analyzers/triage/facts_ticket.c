@@ -1,6 +1,6 @@
 /* What stands beside a JVM's own texts in a ticket: error files, the kernel's log, process tables,
  * pmap, consoles. */
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/parse/tool_tables.h"
 #include "analyzers/triage/facts_texts.h"
 

@@ -1,6 +1,6 @@
 #include "nmtwatch/jfr/history_jfr.h"
 
-#include "agent/jfr/jfr_metadata.h"
+#include "floor/jfr/jfr_metadata.h"
 #include "nmtwatch/process/files.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 #define JFR_TABLE "nmtwatch/jfr/history_types.def"
 enum jfr_type {
     JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
-#include "agent/jfr/jfr_table.def"
+#include "floor/jfr/jfr_table.def"
 };
 
 #define JFR_TABLE_ROWS
 #define CONTEXT_FIELDS() /* of no event here */
 static const struct jfr_type_row rows[] = {
-#include "agent/jfr/jfr_table.def"
+#include "floor/jfr/jfr_table.def"
 };
 
 /* Before a profile the agent's types have the numbers that they have in its chunks, by which the summary of JDK 17 adds
@@ -43,7 +43,7 @@ static size_t own_rows(void)
     return count;
 }
 
-/* Memory of the bytes is malloc's here (agent/jfr/jfr_bytes.h). */
+/* Memory of the bytes is malloc's here (floor/jfr/jfr_bytes.h). */
 bool jfr_bytes_grow(struct jfr_bytes *bytes, size_t wanted)
 {
     return array_room(&bytes->at, &bytes->capacity, wanted, 1);

@@ -10,7 +10,7 @@
  * Spans and pointers are valid until the next load. One thread. */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 /* jfr_cursor: bytes of a JFR chunk, taken forwards and never behind their end.
  *

@@ -6,7 +6,7 @@
  * /etc/subuid is that of the host where it can be reached, and is read again when it has changed. One thread. */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,9 +1,9 @@
 #include "nmtwatch/jvm/agent_files.h"
 
-#include "agent/control/wire_formats.h"
+#include "floor/wire/wire_formats.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
-#include "agent/control/leftovers.h"
+#include "floor/wire/leftovers.h"
 #include "nmtwatch/jvm/as_target.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* agent_figures: what libnmtagent.so costs a target, as the agent publishes it in the target's /tmp
- * (agent/control/wire_formats.h). The JVM is not asked: no safepoint, no signal, no lock.
+ * (floor/wire/wire_formats.h). The JVM is not asked: no safepoint, no signal, no lock.
  *
  * The file is the target's word, trusted as its hsperfdata is: opened O_NOFOLLOW, a regular file of
  * the target's uid and of the right size, about this very process, whole by its checksum. Opened at
@@ -26,7 +26,7 @@ bool agent_figures_methods(const struct target *target, struct kept_methods *met
 bool agent_figures_reason(const struct target *target, char *out, size_t size);
 
 /* agent_leftovers: removes files that the agent left in /tmp when its JVM was killed
- * (agent/control/leftovers.h: which those are).
+ * (floor/wire/leftovers.h: which those are).
  *
  * In a target's /tmp: its user's only. In the host's /tmp (target_host_root): this user's; with the
  * capabilities for it everybody's, each with the rights of its owner (as_target.h), so that nothing

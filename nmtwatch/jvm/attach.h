@@ -22,7 +22,7 @@
  * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well). */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "nmtwatch/jvm/target.h"
 
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "analyzers/model/event.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>

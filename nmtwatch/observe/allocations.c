@@ -1,9 +1,9 @@
 #include "nmtwatch/observe/allocations.h"
 
-#include "agent/classdef/class_graph.h"
-#include "agent/alloc/weights.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/class_graph.h"
+#include "floor/base/weights.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "analyzers/classes/stem_table.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "nmtwatch/observe/remote.h"

@@ -4,13 +4,13 @@
  *
  * The total is that of java.lang.management: each thread's counter, what it has used of its TLAB, and
  * the JVM's sum of threads that ended. Samples only divide it. Those of HotSpot's sampler are weighed as the agent
- * does (agent/alloc/weights.h), all threads together; those of AllocTracer stand for the size of the TLAB, or
+ * does (floor/base/weights.h), all threads together; those of AllocTracer stand for the size of the TLAB, or
  * of the object outside of one, and have no standard error: they are not drawn by chance.
  *
  * One process at a time; one thread; remote.h and stacks.h are open. */
 #pragma once
 
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
 #include "reports/profile/observe_report.h"
 

@@ -1,8 +1,8 @@
 #include "nmtwatch/observe/heap_sampler.h"
 
 #include "analyzers/model/texts.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "nmtwatch/observe/remote.h"
 #include "nmtwatch/observe/stacks.h"

@@ -1,7 +1,7 @@
 #include "nmtwatch/observe/rss.h"
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "nmtwatch/machine/machine.h"
 

@@ -1,7 +1,7 @@
 #include "nmtwatch/observe/observe_child.h"
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/observe/remote.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"

@@ -1,6 +1,6 @@
 #include "nmtwatch/observe/rss.h"
 
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 

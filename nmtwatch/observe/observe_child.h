@@ -16,7 +16,7 @@
 #include "nmtwatch/observe/observe.h"
 #include "analyzers/model/event.h"
 #include "analyzers/triage/facts.h"
-#include "agent/classdef/class_graph.h"
+#include "floor/hotspot/class_graph.h"
 #include "nmtwatch/jvm/target.h"
 #include "reports/profile/call_tree.h"
 
@@ -93,7 +93,7 @@ void observe_arenas(const char *text, size_t length, struct facts_toucher *touch
 bool observe_ids(const char *text, size_t length, struct facts_ids *ids);
 
 /* loaded_methods: how many classes, methods and jmethodIDs exist in a JVM now, by family of class names, read
- * from outside by agent/classdef/class_graph.h.
+ * from outside by floor/hotspot/class_graph.h.
  *
  * 2 to 7 us of CPU a class, mostly the kernel's: 110 ms for 50 000 classes of one loader, 350 ms where each
  * has its own. A reading of another process's memory may block for ever where that process arranges it (a

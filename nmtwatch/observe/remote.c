@@ -2,8 +2,8 @@
 
 #include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"

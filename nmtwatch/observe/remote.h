@@ -1,6 +1,6 @@
 /* remote: the memory and the libraries of another process, read only.
  *
- * Implements agent/hotspot/load.h and libjvm_symbol (layout.h) over process_vm_readv, so that the
+ * Implements floor/hotspot/load.h and libjvm_symbol (layout.h) over process_vm_readv, so that the
  * agent's walker walks a JVM from outside. A sample brings a copy of a piece of its thread's stack:
  *
  *   sp                         end of the copy              end of the stack

@@ -3,7 +3,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/base/fold_hash.h"
 #include "nmtwatch/machine/machine.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  * One process at a time; one thread. */
 #pragma once
 
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
 #include "nmtwatch/observe/remote.h"
 

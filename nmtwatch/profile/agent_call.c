@@ -1,6 +1,6 @@
 #include "nmtwatch/profile/agent_call.h"
 
-#include "agent/control/wire_formats.h"
+#include "floor/wire/wire_formats.h"
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"

@@ -4,13 +4,13 @@
  *
  * Loading a library that is loaded already only calls it: so each command is a `load` with another
  * option string. The answer comes back in a file of the private folder (exchange below); its format is
- * agent/control/wire_formats.h. Only `start` brings the agent into a JVM: the other commands are
+ * floor/wire/wire_formats.h. Only `start` brings the agent into a JVM: the other commands are
  * refused here when it is not there.
  *
  * Blocking, bounded by AGENT_TIMEOUT_MS. Setup context, one thread. */
 #pragma once
 
-#include "agent/control/agent_options.h"
+#include "floor/wire/agent_options.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/target.h"
 
@@ -129,7 +129,7 @@ bool agent_library_reachable(const struct target *target, const char *path);
 
 /* start_options: the agent's options on the command line of `nmtwatch profile`.
  *
- * The rows come from the agent's own table (agent/control/options.def): the same names, with '-'
+ * The rows come from the agent's own table (floor/wire/options.def): the same names, with '-'
  * for
  * '_', and --no-NAME for what is true or false. The given options become the agent's option string, which
  * the agent's own parser checks here: a mistake never reaches the JVM.

@@ -11,7 +11,7 @@
 #include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/snapshot.h"
 #include "nmtwatch/watch/watching.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
 

@@ -7,7 +7,7 @@
  * they were taken. Setup context. */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 #include "analyzers/triage/facts_read.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * Texts are Markdown in UTF-8 and live as long as the program. Pure; any thread. */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@ log=$(mktemp /tmp/nmtwatch-classlog.XXXXXX) || exit 1
 times=$(mktemp) || exit 1
 trap 'rm -f "$log" "$times"' EXIT
 
-# Fourteen generators with names that are all different, of every kind that classes/normalize knows.
+# Fourteen generators with names that are all different, of every kind that floor/base/normalize knows.
 awk -v bytes=$((megabytes * 1048576)) 'function tail(n,   s) {
     for (s = ""; n > 0; n--) s = s substr(alphabet, int(rand() * 62) + 1, 1)
     return s

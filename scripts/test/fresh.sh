@@ -161,12 +161,12 @@ row() { # SUITE
         version() { dpkg-query -W -f "\${db:Status-Status} \${source:Upstream-Version}\n" "$@" 2>/dev/null | sed -n "s/^installed \([0-9.]*\).*/\1/p" | sort -V | tail -n 1; }
         cd nmtwatch && . scripts/lib.sh
         jdks=$(for jdk in 8 11 17 21 25 26 27; do jdk_home $jdk >/dev/null && echo $jdk; done | paste -sd " ")
-        echo "| $(. /etc/os-release && echo "$NAME" | sed "s| GNU/Linux||") $(cat /etc/debian_version) | $(version gcc) | $(version libc6) | $(version "libmicrohttpd12*") | $(
+        echo "| $(. /etc/os-release && echo "$NAME" | sed "s| GNU/Linux||") $(cat /etc/debian_version) | $(gcc -dumpfullversion) | $(version libc6) | $(version "libmicrohttpd12*") | $(
             version "libcurl*gnutls") | $(version "libncursesw6") | $(version libunwind8) | $jdks |"')
 }
 
 results() { # SUITE: cells
-    awk '{ printf "%s%s %d", NR > 1 ? ", " : "", "`make " $1 "`", $2; if ($3) printf " (%d failed)", $3 }' "$scratch/results-$1"
+    awk '{ printf "%s`make %s` %d", (NR > 1 ? ", " : ""), $1, $2; if ($3) printf " (%d failed)", $3 }' "$scratch/results-$1"
 }
 
 write_readme() {

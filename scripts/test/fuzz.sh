@@ -24,7 +24,7 @@ build=build/fuzzers
 mkdir -p build/fuzz-crashes build/fuzz-logs
 flags='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
 make -s -j"$(nproc)" BUILD=$build CC=clang CFLAGS="$flags" \
-    $build/libnmtwatch.a $build/libreports.a $build/libanalyzers.a || exit 1
+    $build/lib{nmtwatch,reports,analyzers,floor}.a || exit 1
 
 status=0
 for target in "${targets[@]}"; do
@@ -34,7 +34,7 @@ for target in "${targets[@]}"; do
     # shellcheck disable=SC2086
     clang -std=gnu17 -I. -D_GNU_SOURCE ${flags/fuzzer-no-link/fuzzer} \
         -o "$build/fuzz/$target" "tests/fuzz/${target}_fuzz.c" \
-        $build/libnmtwatch.a $build/libreports.a $build/libanalyzers.a \
+        -Wl,--start-group $build/lib{nmtwatch,reports,analyzers,floor}.a -Wl,--end-group \
         -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread || exit 1
     if "$build/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
         -print_final_stats=1 -artifact_prefix="build/fuzz-crashes/$target-" \

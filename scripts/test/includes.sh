@@ -8,27 +8,18 @@ cd "${1:-$(dirname "$0")/../..}" || exit 2
 
 # FILE:LINE:INCLUDED of everything but tests
 list() {
-    grep -rnoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<](analyzers|reports|nmtwatch|agent|tests)/[^">]+' \
-        --include='*.[ch]' --include='*.def' analyzers reports nmtwatch agent |
+    grep -rnoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<](floor|analyzers|reports|nmtwatch|agent|tests)/[^">]+' \
+        --include='*.[ch]' --include='*.def' floor analyzers reports nmtwatch agent |
         sed -E 's/:[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<]/:/'
 }
 
-# The agent stands alone but for a leaf; nmtwatch knows of it what goes over the wire: options, answers,
-# published totals, and what a killed JVM leaves of them.
+# The floor is below all of them; neither nmtwatch nor the agent includes the other.
 layers() {
     list | awk -F: '
         { split($1, from, "/"); split($3, to, "/"); layer = from[1]; into = to[1] }
-        layer == into { next }
+        layer == into || into == "floor" { next }
         layer == "nmtwatch" && (into == "reports" || into == "analyzers") { next }
         layer == "reports" && into == "analyzers" { next }
-        layer == "nmtwatch" && $3 ~ /^agent\/control\/(agent_options|leftovers|wire_formats)\.h$/ { next }
-        # The walker of the agent, over another process, and how it weighs allocations.
-        layer == "nmtwatch" && $1 ~ /^nmtwatch\/observe\// &&
-            $3 ~ /^agent\/(alloc\/weights|hotspot\/(layout|load|walk)|methods\/(method_reading|symbol_name)|classdef\/class_graph|stack\/(call_frame|frame_rule)|calltrace\/frame|mem\/fold_hash)\.h$/ { next }
-        # The format.
-        $1 ~ /^nmtwatch\/jfr\/history_(jfr\.c|types\.def)$/ &&
-            $3 ~ /^agent\/jfr\/jfr_(metadata\.h|(table|types|base_types)\.def)$/ { next }
-        layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
         { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
 }
 
@@ -36,7 +27,7 @@ layers() {
 folders() {
     awk '
         FNR == NR {
-            if ($0 ~ /^    (nmtwatch|reports|analyzers|agent)\/ +[a-z]+ >/) {
+            if ($0 ~ /^    (nmtwatch|reports|analyzers|agent|floor)\/ +[a-z]+ >/) {
                 layer = $1
                 for (i = 2; i <= NF; i++)
                     if ($i != ">")
@@ -54,7 +45,7 @@ folders() {
             split($0, part, ":")
             from = part[1]; to = part[3]
             sub(/\/[^\/]*$/, "", from); sub(/\/[^\/]*$/, "", to)
-            # What is of an architecture (agent/hotspot/x86_64) is a part of its folder.
+            # What is of an architecture (floor/hotspot/x86_64) is a part of its folder.
             sub(/^[^\/]*\/[^\/]*/, "&\n", from); sub(/\n.*/, "", from)
             sub(/^[^\/]*\/[^\/]*/, "&\n", to); sub(/\n.*/, "", to)
             if (from == to || substr(from, 1, index(from, "/")) != substr(to, 1, index(to, "/"))) next
@@ -98,7 +89,7 @@ circles() {
 # Architectures are known to files and folders that are named for one; no file knows the size of a page. Comments may
 # say what they like. Tests may name what other machines print, but have no macros, registers and instructions of one.
 machines() {
-    find analyzers reports nmtwatch agent tests -name '*.[ch]' -o -name '*.def' 2>/dev/null |
+    find floor analyzers reports nmtwatch agent tests -name '*.[ch]' -o -name '*.def' 2>/dev/null |
         grep -vE '/(x86_64|aarch64)[/.]|^nmtwatch/machine/' | sort | xargs -r perl -ne '
         s{/\*.*?(\*/|$)}{}g;
         my $product = $ARGV !~ m{^tests/};

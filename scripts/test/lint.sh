@@ -19,8 +19,8 @@ lint() { # NAME TOOL COMMAND...
     fi
 }
 
-mapfile -t c_files < <(find analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
-folders=(analyzers reports nmtwatch)
+mapfile -t c_files < <(find floor analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
+folders=(floor analyzers reports nmtwatch)
 jvmti=$(find /usr/lib/jvm/*/include -name jvmti.h -print -quit 2>/dev/null)
 if [ -n "$jvmti" ]; then
     folders+=(agent)
@@ -34,7 +34,7 @@ mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort
 
 # Every include names its folder from the root, and points downwards.
 includes() {
-    ! grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch agent && scripts/test/includes.sh
+    ! grep -rnE '#include "[^/"]*"' floor analyzers reports nmtwatch agent && scripts/test/includes.sh
 }
 
 # The pure stage: no file, socket, clock, thread or log.

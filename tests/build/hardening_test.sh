@@ -30,7 +30,7 @@ if [ "$machine" = x86_64 ]; then
     # The property of the whole file is the linker's to give, and Debian 12's crt1.o has none.
     fresh=$SCRATCH/build
     check "some files compile" make -s "BUILD=$fresh" "$fresh"/obj/nmtwatch/{process/messages,jvm/rooted}.o \
-        "$fresh"/obj/analyzers/parse/span.o "$fresh"/obj-agent/agent/stack/{native_walk,frame_rule}.o
+        "$fresh"/obj/floor/base/span.o "$fresh"/obj-agent/{agent/stack/native_walk,floor/hotspot/frame_rule}.o
     is "IBT and SHSTK in each of them" "$(find "$fresh" -name '*.o' | while read -r object; do
         readelf -n "$object" 2>/dev/null | grep -q 'x86 feature: IBT, SHSTK' || echo "$object"
     done)" ""

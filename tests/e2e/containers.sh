@@ -69,6 +69,9 @@ chmod 755 "$SCRATCH"
 cp "$NMTWATCH" "$SCRATCH/nmtwatch"
 cp "$AGENT" "$SCRATCH/libnmtagent.so"
 
+# The C library of a JDK that set-up has fetched, at the place where that JDK looks for it.
+NATIVE=$(jdks_fetched)/root
+
 image() {
     local name linker
     linker=$(dynamic_linker)
@@ -76,6 +79,7 @@ image() {
         "$SCRATCH"/image/{bin,opt/{jdk,agent},app,proc,dev} \
         "$SCRATCH"/image/{etc/java-17-openjdk,old,elsewhere/tmp,data}
     cp "$linker" "$SCRATCH/image$linker"
+    [ ! -d "$NATIVE" ] || mkdir -p "$SCRATCH/image$NATIVE" || return
     for name in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libz.so.1 libgcc_s.so.1 \
         libstdc++.so.6 libcap-ng.so.0; do
         cp -L "$LIBRARIES/$name" "$SCRATCH/image$LIBRARIES/" || return
@@ -105,7 +109,8 @@ furnish() { # ROOT HOME TMP
         touch "$root/dev/$name"
         mount --bind "/dev/$name" "$root/dev/$name"
     done
-    for name in "$home:opt/jdk" /etc/java-17-openjdk:etc/java-17-openjdk build/workloads/classes:app; do
+    for name in "$home:opt/jdk" "$NATIVE:${NATIVE#/}" /etc/java-17-openjdk:etc/java-17-openjdk \
+        build/workloads/classes:app; do
         [ ! -d "${name%:*}" ] || mount --bind -o ro "${name%:*}" "$root/${name#*:}" || return
     done
     mount -t tmpfs -o mode=1777 none "$root/data"
@@ -138,7 +143,7 @@ inside_private() { # ROOT HOME TMP COMMAND...
     mount -t tmpfs -o mode=1777 none /tmp && exec "${@:4}"
 }
 export -f furnish pivot inside_pivot inside_private
-export SCRATCH LIBRARIES MUSL_LIBC
+export SCRATCH LIBRARIES MUSL_LIBC NATIVE
 
 contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
     local IN=pivot TMP=tmpfs UID_IN=0 USERS='' DENY='' MUSL=''
@@ -181,8 +186,9 @@ contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
         ;;
     esac
     if [ "$IN" = pivot ]; then # the first of its pid namespace is a child of the one we started
-        wait_for 10 pgrep -P "$SPAWNED"
-        SPAWNED=$(pgrep -P "$SPAWNED")
+        # shellcheck disable=SC2016 # for the other shell
+        wait_for 10 sh -c 'pgrep -P "$0" || ! kill -0 "$0"' "$SPAWNED"
+        SPAWNED=$(pgrep -P "$SPAWNED") || bail "$name did not start: $(tail -n 1 "$log")"
         TAP_PIDS+=("$SPAWNED")
     fi
     C_NAMES+=("$name")

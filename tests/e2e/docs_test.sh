@@ -162,7 +162,7 @@ is "scripts that are named are there" "$(grep -hoE '\b(scripts|tests)/[a-z0-9_/-
     sort -u | while read -r script; do [ -e "$script" ] || echo "$script"; done)" ""
 is "source files that are named are there" "$(grep -hoE '`[a-z0-9_/]+\.(c|h|def|java|py)`' "${texts[@]}" | tr -d '`' |
     sort -u | while read -r file; do
-        find agent analyzers nmtwatch reports tests packaging scripts -path "*/$file" | grep -q . || [ -e "$file" ] || echo "$file"
+        find floor agent analyzers nmtwatch reports tests packaging scripts -path "*/$file" | grep -q . || [ -e "$file" ] || echo "$file"
     done)" ""
 # "    nmtwatch/jvm/    attach_step: ...": the functions are in that folder.
 walked=$(sed -n '/^## One byte count/,/^The analyzers/p' docs/architecture.md)

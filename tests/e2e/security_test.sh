@@ -164,7 +164,7 @@ else
     fail "the agent opens no socket" "it is not built"
 fi
 is "nmtwatch runs nothing through a shell but --notify and --per" \
-    "$(grep -rlE '"/bin/sh"|\b(system|popen)\(' nmtwatch reports analyzers agent --include='*.c' | sort | tr '\n' ' ')" \
+    "$(grep -rlE '"/bin/sh"|\b(system|popen)\(' nmtwatch reports analyzers floor agent --include='*.c' | sort | tr '\n' ' ')" \
     "nmtwatch/alert/notify.c nmtwatch/soak/counter.c "
 
 # --- names, when they have come to an alert -------------------------------------------------------

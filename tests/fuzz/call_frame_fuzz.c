@@ -1,6 +1,6 @@
 /* Unwind tables of a library that a stranger's process maps: where the header stands, then the image. */
-#include "agent/stack/call_frame.h"
-#include "agent/stack/frame_rule.h"
+#include "floor/hotspot/call_frame.h"
+#include "floor/hotspot/frame_rule.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <dlfcn.h>

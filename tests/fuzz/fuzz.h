@@ -1,7 +1,7 @@
 /* fuzz: what the fuzz targets share. A broken promise of a parser ends the program, as a crash. */
 #pragma once
 
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

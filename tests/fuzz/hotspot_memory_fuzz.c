@@ -1,12 +1,12 @@
 /* The memory of a process that says it is a JVM: the input, again and again. Whatever it holds, its tables, classes and
  * stacks are read to an end. A reading is bounded as nmtwatch/observe/remote.c bounds it: later loads fail. */
-#include "agent/classdef/class_graph.h"
-#include "agent/hotspot/code_cache.h"
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
-#include "agent/hotspot/machine.h"
-#include "agent/hotspot/walk.h"
-#include "agent/methods/method_reading.h"
+#include "floor/hotspot/class_graph.h"
+#include "floor/hotspot/code_cache.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
+#include "floor/hotspot/machine.h"
+#include "floor/hotspot/walk.h"
+#include "floor/hotspot/method_reading.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void set_layout(int jdk_major)
 #define LAYOUT_SIZE(id, need, names)    layout.id = 16 + (at += 8) % 64;
 #define LAYOUT_WIDTH(id, need, names)   layout.id = 4;
 #define LAYOUT_VALUE(id, need, names)   layout.id = (at += 8) % 32;
-#include "agent/hotspot/layout.def"
+#include "floor/hotspot/layout.def"
 #undef LAYOUT_OFFSET
 #undef LAYOUT_ADDRESS
 #undef LAYOUT_SIZE

@@ -1,6 +1,6 @@
 /* The memory that a stranger's malloc and JVM are read from: the input, again and again. */
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "nmtwatch/observe/rss.h"
 #include "tests/fuzz/fuzz.h"
 

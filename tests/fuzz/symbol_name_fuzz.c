@@ -1,5 +1,5 @@
 /* What a library's file names: a function's symbol, and where a probe's arguments are. */
-#include "agent/methods/symbol_name.h"
+#include "floor/hotspot/symbol_name.h"
 #include "nmtwatch/machine/machine.h"
 #include "tests/fuzz/fuzz.h"
 

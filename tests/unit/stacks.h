@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "agent/calltrace/frame.h"
-#include "agent/mem/fold_hash.h"
+#include "floor/hotspot/frame.h"
+#include "floor/base/fold_hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* aarch64. Signal context. */
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/machine.h"
+#include "floor/hotspot/layout.h"
+#include "agent/hotspot/registers.h"
+#include "floor/hotspot/machine.h"
 
 #include <ucontext.h>
 

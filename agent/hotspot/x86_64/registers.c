@@ -1,5 +1,5 @@
 /* x86-64. Signal context. */
-#include "agent/hotspot/machine.h"
+#include "agent/hotspot/registers.h"
 
 #include <stddef.h>
 #include <ucontext.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/control/published.h"
-#include "agent/control/wire_formats.h"
+#include "floor/wire/wire_formats.h"
 #include "agent/mem/mem.h"
 
 #include <stdio.h>

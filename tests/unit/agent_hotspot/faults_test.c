@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "agent/hotspot/faults.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/load.h"
 
 #include <signal.h>
 #include <stdlib.h>

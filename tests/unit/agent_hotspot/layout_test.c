@@ -1,6 +1,6 @@
 /* layout: tables of a process that is none of HotSpot's making come to an end. */
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

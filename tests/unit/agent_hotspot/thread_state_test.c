@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "agent/hotspot/thread_state.h"
-#include "tests/unit/agent_hotspot/fake_memory.h"
+#include "tests/unit/floor_hotspot/fake_memory.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -133,6 +133,22 @@ static void what_cannot_be_read_is_runnable(void **state)
     assert_int_equal(thread_state(FAKE_THREAD, &call), THREAD_PARKED);
 }
 
+/* Any memory and any registers. */
+static void damaged_memory_gives_a_state(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        build("jdk/internal/misc/Unsafe");
+        fake_damage();
+        call = (struct registers){.pc = round % 3 == 0 ? PC : FAKE_CODE + fake_random() % 0x8000,
+                                  .result = fake_random() % 300,
+                                  .number = fake_random() % 300,
+                                  .fourth = S + fake_random() % 0x1000};
+        assert_in_range(thread_state(round % 7 == 0 ? fake_random() : FAKE_THREAD, &call), 0,
+                        THREAD_STATE_COUNT - 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +156,7 @@ int main(void)
         cmocka_unit_test(what_it_waits_for),
         cmocka_unit_test(monitors_come_first),
         cmocka_unit_test(what_cannot_be_read_is_runnable),
+        cmocka_unit_test(damaged_memory_gives_a_state),
     };
     return cmocka_run_group_tests_name("agent/hotspot/thread_state", tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
+#include "floor/hotspot/layout.h"
+#include "floor/hotspot/load.h"
 #include "agent/hotspot/safepoints.h"
 
 #include <stdint.h>

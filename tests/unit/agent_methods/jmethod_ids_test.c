@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/hotspot/layout.h"
+#include "floor/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
 #include "tests/unit/fake_jvm.h"
 

@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "agent/hotspot/machine.h"
+#include "agent/hotspot/registers.h"
+#include "agent/calltrace/calltrace.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/native.h"
 

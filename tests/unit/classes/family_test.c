@@ -1,5 +1,5 @@
 #include "analyzers/classes/family.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Every row of families.def is held against the C library's own matcher: on the examples, on names
  * damaged from them, and on the traps below. */
 #include "analyzers/classes/family.h"
-#include "analyzers/classes/normalize.h"
+#include "floor/base/normalize.h"
 
 #include <regex.h>
 #include <stdlib.h>

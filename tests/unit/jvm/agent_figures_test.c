@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/control/wire_formats.h"
+#include "floor/wire/wire_formats.h"
 #include "nmtwatch/jvm/agent_files.h"
 
 #include <stdio.h>

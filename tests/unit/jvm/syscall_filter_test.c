@@ -7,7 +7,6 @@
 
 #include "nmtwatch/jvm/syscall_filter.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -61,7 +60,7 @@ static void one_call_of_all(void **state)
 static void another_architecture_is_not_asked_about(void **state)
 {
     (void)state;
-    assert_int_equal(EVALUATE(mincore, ARCH, IF_EQUAL(AUDIT_ARCH_I386, 0, 1),
+    assert_int_equal(EVALUATE(mincore, ARCH, IF_EQUAL(0 /* no machine's */, 0, 1),
                               RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW)),
                      FILTER_ALLOWS);
 }

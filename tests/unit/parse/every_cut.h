@@ -1,5 +1,5 @@
 /* Each cut of a text is read within its bytes: a sanitizer would say otherwise. After cmocka.h. */
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <stdlib.h>
 #include <string.h>

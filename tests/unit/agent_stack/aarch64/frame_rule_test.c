@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/hotspot/machine.h"
-#include "agent/stack/frame_rule.h"
+#include "floor/hotspot/machine.h"
+#include "floor/hotspot/frame_rule.h"
 #include "agent/stack/native.h"
 
 /* Never run: only its description is read. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/stack/frame_rule.h"
+#include "floor/hotspot/frame_rule.h"
 #include "agent/stack/native.h"
 #include "agent/stack/native_unwind.h"
 
