@@ -145,8 +145,9 @@ void growth_finding(const struct growth *growth, struct texts *texts, struct fin
     if (counts)
         text_add(title, sizeof title, "; %+" PRId64 ", now %" PRId64, growth->grown, growth->now);
     else
-        text_add(title, sizeof title, "; %s, now %s", units_growth(growth->grown).text,
-                 units_bytes(growth->now).text);
+        text_add(title, sizeof title, "; %s", units_growth(growth->grown).text);
+    if (!counts && growth->now > 0) /* what is outside of NMT is estimated from below */
+        text_add(title, sizeof title, ", now %s", units_bytes(growth->now).text);
     finding_add_int(finding, counts ? "threads_per_h" : "slope_bytes_per_h", (int64_t)pace->value);
     if (!counts) {
         finding_add_int(finding, "slope_low_bytes_per_h", (int64_t)pace->low);
@@ -154,7 +155,7 @@ void growth_finding(const struct growth *growth, struct texts *texts, struct fin
     }
     finding_add_int(finding, "span_s", growth->span_ms / 1000);
     finding_add_int(finding, counts ? "growth_threads" : "growth_bytes", growth->grown);
-    finding_add_int(finding, counts ? "threads" : "level_bytes", growth->now);
+    finding_add_known(finding, counts ? "threads" : "level_bytes", growth->now);
     say_limit(growth, title, sizeof title, finding);
     finding_title(finding, "%s", title);
 }

@@ -1,7 +1,7 @@
 #include "analyzers/native/account.h"
 
 #include "analyzers/native/internal.h"
-#include "analyzers/parse/span.h"
+#include "floor/base/span.h"
 
 #include <string.h>
 
