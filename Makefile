@@ -35,7 +35,7 @@ endif
 
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"' -DMACHINE_COUNTER='"agent/mem/$(MACHINE)/counter.h"' \
+CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"' \
             $(patsubst %,-DMACHINE_BIT_COUNT='"%"',$(wildcard analyzers/heap/$(MACHINE)/bit_count.h))
 ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -fno-strict-aliasing -fstack-protector-strong
 # What the compiler takes of these: CET is x86's. Overflow checks of the libc (FORTIFY) need optimization,
@@ -79,7 +79,7 @@ PARSE := redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
 CLEAN := clean_text prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
-CLASSES := family stem_table census heap_census loader_table
+CLASSES := family call_site stem_table census heap_census loader_table
 NATIVE := internal account call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
@@ -121,7 +121,7 @@ TOP := screen rows detail job top
 WORKER := worker permitted
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
+OBSERVE := remote elf_file heap_object heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
@@ -206,14 +206,6 @@ $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
-# Walks with both engines at every sample, for tests/agent/compare_test.sh.
-COMPARE := floor/hotspot/return_address floor/hotspot/topmost floor/hotspot/walk agent/stack/engine agent/stack/compare agent/stack/engine_signal
-$(BUILD)/compare/%.o: %.c VERSION
-	@mkdir -p $(@D)
-	@echo "  CC   $< (agent that compares)"
-	@$(CC) $(CPPFLAGS) -DNMTAGENT_COMPARE $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out $(COMPARE:%=$(BUILD)/obj-agent/%.o),$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
-	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
 # What is tested is optimized with a sanitizer, too, the tests themselves are not: they compile in three quarters of the time.
@@ -236,6 +228,12 @@ $(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
 	@$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
+# An agent that walks with both engines at every sample: compare_test.sh.
+COMPARED := engine_choose scopes_at frame_cache_find frame_cache_keep
+$(BUILD)/compare/libnmtagent.so: tests/agent/compare.c $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) $(COMPARED:%=-Wl,--wrap=%) \
+	    -o $@ $(filter %.c %.o,$^) -ldl -lm -pthread
 # The agent writes what this one reads.
 $(BUILD)/tests/unit/jfr/jfr_read_test $(BUILD)/tests/unit/jfr/jfr_classes_test: $(BUILD)/libagent.a
 $(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a

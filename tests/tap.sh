@@ -196,6 +196,22 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds; fails when the ti
     done
 }
 
+has_ended() { ! kill -0 "$1" 2>/dev/null; } # PID
+
+# The command is asked to end after a second, and ends within three more, whatever its code; its output is left in
+# $SCRATCH/out.
+ends_by() { # INT|TERM COMMAND...
+    local signal=$1 pid
+    env --default-signal=INT,TERM "${@:2}" >"$SCRATCH/out" 2>&1 &
+    pid=$!
+    sleep 1
+    kill -"$signal" "$pid" 2>/dev/null
+    wait_for 3 has_ended "$pid"
+    has_ended "$pid" || kill -KILL "$pid"
+    wait "$pid"
+    [ $? != 137 ]
+}
+
 # A pause of two milliseconds that starts no process: for loops that wait for what lasts that long.
 moment() {
     [ -p "$SCRATCH/silent" ] || mkfifo "$SCRATCH/silent"

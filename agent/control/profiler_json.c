@@ -246,7 +246,6 @@ static void put_components(const struct mem_snapshot *snapshot, struct json *jso
     json_begin(json, "total", '{');
     json_ints(json, USAGE, USAGE_FIELDS, &snapshot->total);
     json_end(json, '}');
-    json_bool(json, "consistent", snapshot->consistent);
     json_int(json, "damaged_blocks", mem_damaged());
 }
 

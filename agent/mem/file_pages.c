@@ -54,16 +54,15 @@ bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
 
 bool mem_file_add(enum component component, const void *address, size_t size)
 {
-    struct account *account = account_get();
-    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
-        struct listed_file *file = &account->file[i];
+    for (int i = 0; i < FILES_LISTED; i++) {
+        struct listed_file *file = &account.file[i];
         uintptr_t nowhere = 0;
         if (!atomic_compare_exchange_strong_explicit(&file->address, &nowhere, BEING_LISTED,
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
         atomic_store_explicit(&file->size, size, memory_order_relaxed);
         atomic_store_explicit(&file->component, component, memory_order_relaxed);
-        atomic_fetch_add_explicit(&account->files_added[component], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&account.files_added[component], 1, memory_order_relaxed);
         /* Pairs with the acquire of file_pages_count: size and component are seen filled. */
         atomic_store_explicit(&file->address, (uintptr_t)address, memory_order_release);
         return true;
@@ -73,23 +72,22 @@ bool mem_file_add(enum component component, const void *address, size_t size)
 
 void mem_file_forget(const void *address)
 {
-    struct account *account = account_get();
-    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
-        struct listed_file *file = &account->file[i];
+    for (int i = 0; i < FILES_LISTED; i++) {
+        struct listed_file *file = &account.file[i];
         if (atomic_load_explicit(&file->address, memory_order_acquire) != (uintptr_t)address)
             continue;
         uint32_t component = atomic_load_explicit(&file->component, memory_order_relaxed);
-        atomic_fetch_add_explicit(&account->files_forgotten[component], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&account.files_forgotten[component], 1, memory_order_relaxed);
         atomic_store_explicit(&file->address, 0, memory_order_release);
         return;
     }
 }
 
-static void count_resident(struct account *account, int64_t resident_bytes[COMPONENT_COUNT])
+static void count_resident(int64_t resident_bytes[COMPONENT_COUNT])
 {
     int pagemap = open_pagemap();
     for (int i = 0; i < FILES_LISTED; i++) {
-        struct listed_file *file = &account->file[i];
+        struct listed_file *file = &account.file[i];
         uintptr_t address = atomic_load_explicit(&file->address, memory_order_acquire);
         if (address == 0 || address == BEING_LISTED)
             continue;
@@ -106,23 +104,20 @@ static void count_resident(struct account *account, int64_t resident_bytes[COMPO
 
 void file_pages_count(struct component_usage usage[COMPONENT_COUNT])
 {
-    struct account *account = account_get();
     int64_t resident_bytes[COMPONENT_COUNT] = {0};
-    if (account == NULL)
-        return;
-    count_resident(account, resident_bytes);
+    count_resident(resident_bytes);
     for (int i = 0; i < COMPONENT_COUNT; i++) {
-        int64_t added = atomic_load_explicit(&account->files_added[i], memory_order_relaxed);
+        int64_t added = atomic_load_explicit(&account.files_added[i], memory_order_relaxed);
         if (added == 0)
             continue;
-        account_raise_peak(&account->file_peak_bytes[i], resident_bytes[i]);
+        account_raise_peak(&account.file_peak_bytes[i], resident_bytes[i]);
         usage[i].requested_bytes += resident_bytes[i];
         usage[i].reserved_bytes += resident_bytes[i];
         usage[i].resident_bytes += resident_bytes[i];
         usage[i].peak_bytes +=
-            atomic_load_explicit(&account->file_peak_bytes[i], memory_order_relaxed);
+            atomic_load_explicit(&account.file_peak_bytes[i], memory_order_relaxed);
         usage[i].allocations += added;
-        usage[i].frees += atomic_load_explicit(&account->files_forgotten[i], memory_order_relaxed);
+        usage[i].frees += atomic_load_explicit(&account.files_forgotten[i], memory_order_relaxed);
     }
 }
 

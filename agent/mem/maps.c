@@ -11,11 +11,10 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static bool list_map(struct account *account, const void *block, size_t size,
-                     enum component component, uint32_t site)
+static bool list_map(const void *block, size_t size, enum component component, uint32_t site)
 {
     for (uint32_t i = 0; i < MAPS_LISTED; i++) {
-        struct listed_map *map = &account->map[i];
+        struct listed_map *map = &account.map[i];
         uintptr_t nowhere = 0;
         if (atomic_load_explicit(&map->address, memory_order_relaxed) != 0 ||
             !atomic_compare_exchange_strong_explicit(&map->address, &nowhere, MAP_BEING_LISTED,
@@ -25,9 +24,9 @@ static bool list_map(struct account *account, const void *block, size_t size,
         atomic_store_explicit(&map->component, component, memory_order_relaxed);
         atomic_store_explicit(&map->site, site, memory_order_relaxed);
         atomic_store_explicit(&map->address, (uintptr_t)block, memory_order_release);
-        uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_relaxed);
+        uint32_t used = atomic_load_explicit(&account.maps_used, memory_order_relaxed);
         while (used < i + 1 &&
-               !atomic_compare_exchange_weak_explicit(&account->maps_used, &used, i + 1,
+               !atomic_compare_exchange_weak_explicit(&account.maps_used, &used, i + 1,
                                                       memory_order_release, memory_order_relaxed))
             ;
         return true;
@@ -36,11 +35,11 @@ static bool list_map(struct account *account, const void *block, size_t size,
 }
 
 /* SITE_NONE when it was not listed or had no site. */
-static bool unlist_map(struct account *account, const void *block, uint32_t *site)
+static bool unlist_map(const void *block, uint32_t *site)
 {
-    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
+    uint32_t used = atomic_load_explicit(&account.maps_used, memory_order_acquire);
     for (uint32_t i = 0; i < used; i++) {
-        struct listed_map *map = &account->map[i];
+        struct listed_map *map = &account.map[i];
         if (atomic_load_explicit(&map->address, memory_order_acquire) != (uintptr_t)block)
             continue;
         *site = atomic_load_explicit(&map->site, memory_order_relaxed);
@@ -54,8 +53,7 @@ static bool unlist_map(struct account *account, const void *block, uint32_t *sit
 void *maps_new(enum component component, size_t size, uint32_t site)
 {
     size_t page = page_bytes();
-    struct account *account = account_get();
-    if (account == NULL || size == 0 || size > SIZE_MAX - page)
+    if (size == 0 || size > SIZE_MAX - page)
         return NULL;
     size_t whole = (size + page - 1) / page * page;
     void *block = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,12 +61,12 @@ void *maps_new(enum component component, size_t size, uint32_t site)
         return NULL;
     /* A huge page would make 2 MB resident at the first touch. */
     madvise(block, whole, MADV_NOHUGEPAGE);
-    if (list_map(account, block, whole, component, site))
+    if (list_map(block, whole, component, site))
         site_count(site, (int64_t)size, 1);
     else /* its site would not be found again */
-        atomic_fetch_add_explicit(&account->unlisted_bytes[component], (int64_t)whole,
+        atomic_fetch_add_explicit(&account.unlisted_bytes[component], (int64_t)whole,
                                   memory_order_relaxed);
-    account_count(component, 1, (int64_t)size, (int64_t)whole, (int64_t)whole);
+    account_count_more(component, (int64_t)size, (int64_t)whole, (int64_t)whole);
     return block;
 }
 
@@ -82,17 +80,16 @@ void *mem_map(enum component component, size_t size)
 
 void mem_unmap(enum component component, void *block, size_t size)
 {
-    struct account *account = account_get();
-    if (account == NULL || block == NULL)
+    if (block == NULL)
         return;
     size_t page = page_bytes();
     size_t whole = (size + page - 1) / page * page;
     uint32_t site;
-    if (!unlist_map(account, block, &site))
-        atomic_fetch_sub_explicit(&account->unlisted_bytes[component], (int64_t)whole,
+    if (!unlist_map(block, &site))
+        atomic_fetch_sub_explicit(&account.unlisted_bytes[component], (int64_t)whole,
                                   memory_order_relaxed);
     site_count(site, -(int64_t)size, -1);
-    account_count(component, -1, (int64_t)size, (int64_t)whole, (int64_t)whole);
+    account_count_less(component, (int64_t)size, (int64_t)whole, (int64_t)whole);
     munmap(block, whole);
 }
 
@@ -106,12 +103,9 @@ static int64_t resident_of(uintptr_t address, size_t size)
 
 void mem_maps_each(mem_map_visit_fn *visit, void *context)
 {
-    struct account *account = account_get();
-    if (account == NULL)
-        return;
-    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
+    uint32_t used = atomic_load_explicit(&account.maps_used, memory_order_acquire);
     for (uint32_t i = 0; i < used; i++) {
-        struct listed_map *map = &account->map[i];
+        struct listed_map *map = &account.map[i];
         uintptr_t address = atomic_load_explicit(&map->address, memory_order_acquire);
         if (address == 0 || address == MAP_BEING_LISTED)
             continue;
@@ -131,10 +125,7 @@ static void add_resident(void *context, enum component component, const void *ad
 
 void maps_resident(int64_t resident_bytes[COMPONENT_COUNT])
 {
-    struct account *account = account_get();
     for (int i = 0; i < COMPONENT_COUNT; i++)
-        resident_bytes[i] = account == NULL ? 0
-                                            : atomic_load_explicit(&account->unlisted_bytes[i],
-                                                                   memory_order_relaxed);
+        resident_bytes[i] = atomic_load_explicit(&account.unlisted_bytes[i], memory_order_relaxed);
     mem_maps_each(add_resident, resident_bytes);
 }

@@ -1,19 +1,22 @@
 #include "agent/mem/mem.h"
 
 #include "agent/mem/account.h"
+#include "floor/base/fold_hash.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of the user's data. The tag: account.h. */
+/* In front of the user's data. */
 struct header {
-    uint64_t tag;
+    uint32_t site;
+    uint8_t component;
+    uint8_t unused; /* 0 */
+    uint16_t canary;
     uint64_t size;
 };
 _Static_assert(sizeof(struct header) == 16, "user data stays aligned as malloc aligned it");
 _Static_assert(offsetof(struct header, size) == 8, "as drawn in mem.h");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "site comes first, as drawn in mem.h");
 _Static_assert(_Alignof(max_align_t) == 16, "malloc aligns by 16");
 _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
 
@@ -24,17 +27,19 @@ _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
 /* No single block of the agent is larger; more is a bug of the caller, not a wish. */
 #define SIZE_MAX_BYTES ((size_t)1 << 40)
 
+static _Atomic int the_level = MEM_SUMMARY;
+
+enum mem_level mem_get_level(void)
+{
+    return (enum mem_level)atomic_load_explicit(&the_level, memory_order_relaxed);
+}
+
 void mem_set_level(enum mem_level level)
 {
     /* The table is a map of the account like others, without a site of its own. */
     if (level == MEM_DETAIL && !sites_are_open())
         sites_open(maps_new(COMPONENT_ACCOUNTING, SITES_BYTES, SITE_NONE));
-    account_set_level(level);
-}
-
-static inline enum component component_of(uint64_t tag)
-{
-    return (enum component)(tag >> TAG_COMPONENT_AT & 0xff);
+    atomic_store_explicit(&the_level, level, memory_order_relaxed);
 }
 
 /* What glibc takes from the heap for a block: 8 bytes of its own, whole 16s. Its least, 32, is what
@@ -55,22 +60,17 @@ static inline struct back *back_of(const struct header *header, uint64_t size)
     return (struct back *)((char *)(header + 1) + size);
 }
 
-/* What of the size is in the tag, in the site's place: a small one is as it stands. */
-static inline uint64_t seal_of(uint64_t size)
+static uint16_t front_canary(const struct header *header)
 {
-    return (uint32_t)(size ^ size >> 32);
+    uint64_t rest =
+        (uint64_t)header->unused << 40 | (uint64_t)header->component << 32 | header->site;
+    return (uint16_t)(fold_word(fold_word(header->size) ^ rest) >> 48);
 }
 
-static inline uint32_t site_in(const struct header *header)
+static void fill_header(struct header *header, enum component component, uint32_t site, size_t size)
 {
-    return (uint32_t)(header->tag ^ seal_of(header->size));
-}
-
-/* tag: sealed. */
-static inline void fill_header(struct header *header, uint64_t tag, size_t size)
-{
-    header->tag = tag;
-    header->size = size;
+    *header = (struct header){.site = site, .component = (uint8_t)component, .size = size};
+    header->canary = front_canary(header);
     back_of(header, size)->canary = BACK_CANARY;
 }
 
@@ -85,122 +85,50 @@ static uint32_t count_site(enum component component, size_t size, void *called_f
 }
 
 /* The canary in front is looked at first: size can be trusted then. */
-static inline bool is_whole(const struct header *header)
+static bool is_whole(const struct header *header)
 {
-    uint64_t tag = header->tag ^ seal_of(header->size);
-    return tag == account_sealed(tag << (64 - TAG_BITS) >> (64 - TAG_BITS)) &&
-           component_of(tag) < COMPONENT_COUNT &&
-           back_of(header, header->size)->canary == BACK_CANARY;
-}
-
-static __attribute__((noinline, cold)) void count_damage(void)
-{
-    struct account *account = account_get();
-    if (account != NULL)
-        atomic_fetch_add_explicit(&account->damaged, 1, memory_order_relaxed);
+    bool whole = header->canary == front_canary(header) && header->component < COMPONENT_COUNT &&
+                 back_of(header, header->size)->canary == BACK_CANARY;
+    if (!whole)
+        atomic_fetch_add_explicit(&account.damaged, 1, memory_order_relaxed);
+    return whole;
 }
 
 int64_t mem_damaged(void)
 {
-    struct account *account = account_get();
-    return account == NULL ? 0 : atomic_load_explicit(&account->damaged, memory_order_relaxed);
+    return atomic_load_explicit(&account.damaged, memory_order_relaxed);
 }
 
-/* Large blocks, call sites, a thread's first block. called_from: as in site_of. */
-static __attribute__((noinline)) void *allocate_rarely(enum component component, size_t size,
-                                                       bool zeroed, void *called_from)
+/* called_from, frame: as in site_of. */
+static void *allocate(enum component component, size_t size, bool zeroed, void *called_from,
+                      void *const *frame)
 {
-    bool fresh = zeroed && size >= CALLOC_FROM_BYTES;
     if (size > SIZE_MAX_BYTES)
         return NULL;
-    struct header *header = fresh ? calloc(1, size + AROUND_BYTES) : malloc(size + AROUND_BYTES);
+    struct header *header = zeroed ? calloc(1, size + AROUND_BYTES) : malloc(size + AROUND_BYTES);
     if (header == NULL)
         return NULL;
-    if (!account_count(component, 1, (int64_t)size, heap_bytes(size), 0)) {
-        free(header);
-        return NULL;
-    }
-    uint32_t site = count_site(component, size, called_from, __builtin_frame_address(0));
-    fill_header(header, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
-    return zeroed && !fresh ? memset(header + 1, 0, size) : header + 1;
+    account_count_more(component, (int64_t)size, heap_bytes(size), 0);
+    fill_header(header, component, count_site(component, size, called_from, frame), size);
+    return header + 1;
 }
 
-static __attribute__((noinline, cold)) void *take_back(uint64_t sealed, size_t size)
+#define ALLOCATE(component, size, zeroed)                                                          \
+    allocate(component, size, zeroed, __builtin_return_address(0), __builtin_frame_address(0))
+
+void *mem_alloc(enum component component, size_t size)
 {
-    account_count_none(account_own_stripe, component_of(sealed), (int64_t)size, heap_bytes(size));
-    return NULL;
+    return ALLOCATE(component, size, true);
 }
 
-_Static_assert((uint16_t)SITE_NONE == 0 && CALLOC_FROM_BYTES - 1 <= UINT16_MAX,
-               "the size of a small block is xor'ed to zeroes");
-
-/* A small block that is counted already. tag: of its tally, without a call site: so its seal holds the
- * size, too, and is all that is kept across malloc. */
-static inline __attribute__((always_inline)) void *make_counted(uint64_t tag, size_t size,
-                                                                bool zeroed)
+void *mem_alloc_raw(enum component component, size_t size)
 {
-    uint64_t sealed = tag ^ size;
-    struct header *header = malloc(size + AROUND_BYTES);
-    size = (uint16_t)sealed;
-    if (__builtin_expect(header == NULL, 0))
-        return take_back(sealed, size);
-    fill_header(header, sealed, size);
-    return zeroed ? memset(header + 1, 0, size) : header + 1;
-}
-
-static inline bool is_plain(struct stripe *stripe, uint64_t size)
-{
-    return account_is_below(size, &stripe->plain_below);
-}
-
-static inline uint64_t tag_in(struct stripe *stripe, enum component component)
-{
-    return atomic_load_explicit(&stripe->tally[component].tag, memory_order_relaxed);
-}
-
-static __attribute__((noinline, cold)) void *allocate_at_peak(enum component component, size_t size,
-                                                              bool zeroed)
-{
-    account_look_at_peak(component);
-    return make_counted(tag_in(account_own_stripe, component), size, zeroed);
-}
-
-/* What nearly every call does, with as few instructions as can be, for that is all it costs: it is
- * counted first, so that little is kept across malloc. called_from: as in site_of. */
-static inline __attribute__((always_inline)) void *allocate(enum component component, size_t size,
-                                                            bool zeroed)
-{
-    struct stripe *stripe = account_own_stripe;
-    if (__builtin_expect(!is_plain(stripe, size), 0)) {
-        __asm__ volatile("" ::: "memory");
-        return allocate_rarely(component, size, zeroed, __builtin_return_address(0));
-    }
-    if (__builtin_expect(account_count_more(stripe, component, (int64_t)size, heap_bytes(size), 0),
-                         0))
-        return allocate_at_peak(component, size, zeroed);
-    return make_counted(tag_in(stripe, component), size, zeroed);
-}
-
-/* The two that all others are measured by do without a frame pointer: site_of does without their frame. */
-#ifdef __clang__
-#define FRAMELESS
-#else
-#define FRAMELESS __attribute__((optimize("omit-frame-pointer")))
-#endif
-
-FRAMELESS void *mem_alloc(enum component component, size_t size)
-{
-    return allocate(component, size, true);
-}
-
-FRAMELESS void *mem_alloc_raw(enum component component, size_t size)
-{
-    return allocate(component, size, false);
+    return ALLOCATE(component, size, false);
 }
 
 char *mem_copy_text(enum component component, const char *text, size_t length)
 {
-    char *copy = length >= SIZE_MAX_BYTES ? NULL : allocate(component, length + 1, false);
+    char *copy = length >= SIZE_MAX_BYTES ? NULL : ALLOCATE(component, length + 1, false);
     if (copy == NULL)
         return NULL;
     if (length > 0)
@@ -212,25 +140,22 @@ char *mem_copy_text(enum component component, const char *text, size_t length)
 void *mem_resize(enum component component, void *block, size_t size)
 {
     if (block == NULL)
-        return allocate(component, size, true);
+        return ALLOCATE(component, size, true);
     struct header *header = (struct header *)block - 1;
-    if (!is_whole(header)) {
-        count_damage();
+    if (!is_whole(header))
         return NULL;
-    }
     struct header old = *header;
     struct header *moved = size > SIZE_MAX_BYTES ? NULL : realloc(header, size + AROUND_BYTES);
     if (moved == NULL)
         return NULL;
     if (size > old.size)
         memset((char *)(moved + 1) + old.size, 0, size - old.size);
-    /* The account exists since the block was made: these count. */
-    site_count(site_in(&old), -(int64_t)old.size, -1);
-    account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
-    account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
+    site_count(old.site, -(int64_t)old.size, -1);
+    account_count_less(old.component, (int64_t)old.size, heap_bytes(old.size), 0);
+    account_count_more(component, (int64_t)size, heap_bytes(size), 0);
     uint32_t site =
         count_site(component, size, __builtin_return_address(0), __builtin_frame_address(0));
-    fill_header(moved, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
+    fill_header(moved, component, site, size);
     return moved + 1;
 }
 
@@ -269,40 +194,13 @@ static inline bool is_forgotten(enum component component)
 }
 #endif
 
-/* Damaged and large blocks, call sites, blocks of another level, a thread's first or last block. */
-static __attribute__((noinline)) void free_rarely(struct header *header)
-{
-    if (!is_whole(header)) {
-        count_damage();
-        return;
-    }
-    int64_t size = (int64_t)header->size;
-    site_count(site_in(header), -size, -1);
-    account_count(component_of(header->tag), -1, size, heap_bytes((uint64_t)size), 0);
-    free(header);
-}
-
 void mem_free(void *block)
 {
-    if (block == NULL)
-        return;
     struct header *header = (struct header *)block - 1;
-    struct stripe *stripe = account_own_stripe;
-    uint64_t size = header->size;
-    if (__builtin_expect(!is_plain(stripe, size), 0)) {
-        free_rarely(header);
+    if (block == NULL || !is_whole(header) || is_forgotten(header->component))
         return;
-    }
-    /* The tally's tag is that of most blocks: one comparison for canary, component, level, site, size. */
-    enum component component = component_of(header->tag);
-    if (__builtin_expect(!account_is(header->tag ^ size, &stripe->tally[component].tag) ||
-                             back_of(header, size)->canary != BACK_CANARY,
-                         0)) {
-        free_rarely(header);
-        return;
-    }
-    if (is_forgotten(component))
-        return;
-    account_count_less(stripe, component, (int64_t)size, heap_bytes(size), 0);
+    int64_t size = (int64_t)header->size;
+    site_count(header->site, -size, -1);
+    account_count_less(header->component, size, heap_bytes(header->size), 0);
     free(header);
 }

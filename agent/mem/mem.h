@@ -5,17 +5,16 @@
  * only this module of agent/ calls malloc, mmap or free, each call names its component
  * (components.def), and the sum of the components is the total, always.
  *
- * In the style of scalable NMT: what was malloc'ed carries a header in front of the user's data,
- * and a canary behind it, so that freeing needs no lookup and damage is found:
+ * As Native Memory Tracking does it: what was malloc'ed carries a header in front of the user's data,
+ * and a canary after it, so that freeing needs no lookup and damage is found:
  *
  *    0        4     5     6        8                 16                      16+size
  *    +--------+-----+-----+--------+-----------------+------ user data ------+--------+
- *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
+ *    | site   |comp.|  0  | canary | size (bytes)    | 16-byte aligned       | canary |
  *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
  *
- * In the header the size is xor'ed to the site. Counters are striped by thread, so that threads do
- * not share them. At level `detail` the call stack (four frames) of each allocation is kept in a
- * lock-free site table.
+ * The canary in front depends on all the rest of the header. Counters are atomic (account.h). At level
+ * `detail` the call stack (four frames) of each allocation is kept in a lock-free site table.
  *
  * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the
  * map, resident is asked of the kernel (mincore) at a snapshot.
@@ -89,8 +88,7 @@ struct component_usage {
 };
 struct mem_snapshot {
     struct component_usage component[COMPONENT_COUNT];
-    struct component_usage total; /* the sum, by construction; checked against a second count */
-    bool consistent;              /* the second count, of what was allocated, agreed */
+    struct component_usage total; /* the sum, by construction */
     int64_t peak_total_bytes; /* the most that was reserved at once; total.peak_bytes is the sum of
                                  peaks that need not have met */
 };

@@ -7,7 +7,8 @@
 struct site {
     _Atomic uint64_t hash; /* 0: free */
     _Atomic(void *) frame[SITE_FRAMES];
-    struct site_tally shared;   /* of threads without tallies of their own */
+    _Atomic int64_t bytes; /* live, as all threads have counted them */
+    _Atomic int64_t blocks;
     _Atomic int64_t base_bytes; /* at the baseline */
     _Atomic int64_t base_blocks;
     _Atomic uint32_t component;
@@ -18,10 +19,6 @@ _Static_assert((SITES & (SITES - 1)) == 0, "rows are chosen by a mask");
 
 #define SITE_OVERFLOW 0
 #define PROBES        64 /* a nearly full table must not make each allocation walk all of it */
-
-/* The first probes go to the first rows: the tallies of a usual number of sites share a page. */
-#define NEAR_PROBES 16
-#define NEAR_ROWS   256
 
 static _Atomic(struct site *) the_sites;
 
@@ -82,11 +79,10 @@ static void fill(struct site *site, enum component component, void *const frames
     atomic_store_explicit(&site->filled, 1, memory_order_release);
 }
 
-/* Masks: a division costs more than the rest of the search. */
+/* A mask: a division costs more than the rest of the search. */
 static uint32_t row_at(uint64_t hash, uint32_t probe)
 {
-    uint64_t rows = probe < NEAR_PROBES ? NEAR_ROWS : SITES;
-    uint32_t row = (uint32_t)((hash + probe) & (rows - 1));
+    uint32_t row = (uint32_t)((hash + probe) & (SITES - 1));
     return row != SITE_OVERFLOW ? row : 1;
 }
 
@@ -123,41 +119,13 @@ uint32_t site_of(enum component component, void *called_from, void *const *frame
     return SITE_OVERFLOW;
 }
 
-/* Tallies for this thread, or what all threads share. */
-void site_count_rarely(uint32_t site, int64_t bytes, int64_t blocks)
+void site_count(uint32_t site, int64_t bytes, int64_t blocks)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
-    struct stripe *stripe = account_own_stripe;
     if (site >= SITES || sites == NULL)
         return;
-    if (stripe != &account_no_stripe) {
-        struct site_tally *own = maps_new(COMPONENT_ACCOUNTING, SITE_TALLIES_BYTES, SITE_NONE);
-        atomic_store_explicit(&stripe->sites, own, memory_order_release);
-        if (own != NULL) {
-            site_count(site, bytes, blocks);
-            return;
-        }
-    }
-    atomic_fetch_add_explicit(&sites[site].shared.bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&sites[site].shared.blocks, blocks, memory_order_relaxed);
-}
-
-/* What all threads have counted. */
-static void sum_up(struct site *sites, int row, int64_t *bytes, int64_t *blocks)
-{
-    struct account *account = account_get();
-    uint32_t used =
-        account == NULL ? 0 : atomic_load_explicit(&account->stripes_used, memory_order_acquire);
-    *bytes = atomic_load_explicit(&sites[row].shared.bytes, memory_order_relaxed);
-    *blocks = atomic_load_explicit(&sites[row].shared.blocks, memory_order_relaxed);
-    for (uint32_t i = 0; i < used; i++) {
-        struct site_tally *own =
-            atomic_load_explicit(&account->stripe[i].sites, memory_order_acquire);
-        if (own == NULL)
-            continue;
-        *bytes += atomic_load_explicit(&own[row].bytes, memory_order_relaxed);
-        *blocks += atomic_load_explicit(&own[row].blocks, memory_order_relaxed);
-    }
+    atomic_fetch_add_explicit(&sites[site].bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sites[site].blocks, blocks, memory_order_relaxed);
 }
 
 /* Into out, which holds count < max sites or max, most bytes first. */
@@ -183,8 +151,9 @@ static int collect(struct mem_site *out, int max, bool since_baseline)
         struct mem_site site = {
             .component =
                 (enum component)atomic_load_explicit(&from->component, memory_order_relaxed),
+            .bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed),
+            .blocks = atomic_load_explicit(&from->blocks, memory_order_relaxed),
         };
-        sum_up(sites, row, &site.bytes, &site.blocks);
         for (int i = 0; i < SITE_FRAMES; i++)
             site.frame[i] = atomic_load_explicit(&from->frame[i], memory_order_relaxed);
         if (row == SITE_OVERFLOW)
@@ -214,9 +183,12 @@ void site_baseline(void)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
     for (int row = 0; sites != NULL && row < SITES; row++) {
-        int64_t bytes, blocks;
-        sum_up(sites, row, &bytes, &blocks);
-        atomic_store_explicit(&sites[row].base_bytes, bytes, memory_order_relaxed);
-        atomic_store_explicit(&sites[row].base_blocks, blocks, memory_order_relaxed);
+        struct site *site = &sites[row];
+        atomic_store_explicit(&site->base_bytes,
+                              atomic_load_explicit(&site->bytes, memory_order_relaxed),
+                              memory_order_relaxed);
+        atomic_store_explicit(&site->base_blocks,
+                              atomic_load_explicit(&site->blocks, memory_order_relaxed),
+                              memory_order_relaxed);
     }
 }

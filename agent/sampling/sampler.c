@@ -45,7 +45,7 @@ static enum thread_state state_of(const struct sampler *sampler, JNIEnv *env, vo
 {
     if (env == NULL)
         return THREAD_IN_NATIVE;
-    return sampler->engine->state != NULL ? sampler->engine->state(env, ucontext) : THREAD_RUNNABLE;
+    return sampler->engine->state != NULL ? sampler->engine->state(env, ucontext) : THREAD_UNKNOWN;
 }
 
 static size_t encode(struct sampler *sampler, int tid, enum thread_state state, uint32_t trace,

@@ -85,9 +85,6 @@ static bool agct_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_si
     }
     agct_function = (agct_fn *)function;
     atomic_store(&agct_unnamed_frames, 0);
-#ifdef NMTAGENT_COMPARE
-    return compare_setup(vm, jvmti, error, error_size);
-#endif
     return true;
 }
 
@@ -97,12 +94,7 @@ const struct stack_engine engine_agct = {
     .needs_method_ids = true,
     .unnamed_frames = &agct_unnamed_frames,
     .setup = agct_setup,
-#ifdef NMTAGENT_COMPARE
-    .walk = compare_walk,
-    .end = compare_end,
-#else
     .walk = agct_walk,
-#endif
 };
 
 const struct stack_engine *engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,

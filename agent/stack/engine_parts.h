@@ -38,25 +38,8 @@ int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk
 
 /* Engine vm. Where a frame's method gets its number. NULL: frames have none (SEEN_UNKNOWN). */
 extern struct seen_methods *_Atomic engine_vm_seen;
-#ifdef NMTAGENT_COMPARE
-extern _Thread_local bool engine_vm_places_as_agct; /* floor/hotspot/walk.h says which */
-#endif
 
 int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
 enum thread_state engine_vm_state(JNIEnv *env, void *ucontext);
 /* Callbacks of the JVM. */
 int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code);
-
-/*
- * compare: a test build (make build/compare/libnmtagent.so): engine agct walks with both engines in
- * the same handler and counts where they agree. The result is written at the end to the file that
- * the environment variable NMTAGENT_COMPARE names: lines of `name number`, and the first stacks
- * that differ. Not in the agent that is installed.
- */
-#ifdef NMTAGENT_COMPARE
-
-bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
-int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
-void compare_end(void);
-
-#endif

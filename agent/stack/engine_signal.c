@@ -9,16 +9,9 @@
 _Static_assert(sizeof(struct walked_frame) == sizeof(struct frame), "converted in place");
 
 struct seen_methods *_Atomic engine_vm_seen;
-#ifdef NMTAGENT_COMPARE
-_Thread_local bool engine_vm_places_as_agct;
-#endif
 
 static uintptr_t number_of(struct seen_methods *seen, uintptr_t method)
 {
-#ifdef NMTAGENT_COMPARE
-    if (seen == NULL) /* walked for compare.c */
-        return method;
-#endif
     return seen != NULL ? seen_methods_put(seen, method) : SEEN_UNKNOWN;
 }
 
@@ -54,19 +47,11 @@ static uintptr_t thread_of(JNIEnv *env)
     return (uintptr_t)env - (uintptr_t)layout.env_offset;
 }
 
-int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
-                     enum walk_code *code)
+static struct walk_start start_at(JNIEnv *env, const void *ucontext)
 {
     struct registers registers;
-    if (env == NULL || max <= 0) {
-        *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
-        return 0;
-    }
     registers_read(ucontext, &registers);
-    struct walk_start start = {
-#ifdef NMTAGENT_COMPARE
-        .places_as_agct = engine_vm_places_as_agct,
-#endif
+    return (struct walk_start){
         .thread = thread_of(env),
         .pc = registers.pc,
         .sp = registers.sp,
@@ -77,15 +62,28 @@ int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int 
         .entered_from = registers.entered_from,
         .thrown_at = registers.thrown_at,
     };
-    int depth = walk_java(&start, out, max, code);
+}
+
+int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
+                     enum walk_code *code)
+{
     struct native_caller caller;
-    if (depth == 0 && *code == WALK_UNKNOWN_NOT_JAVA && native_find_java(ucontext, &caller)) {
-        start.pc = caller.pc;
-        start.sp = caller.sp;
-        start.fp = caller.bp;
-        depth = walk_java_from_call(&start, out, max, code);
+    if (env == NULL || max <= 0) {
+        *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
+        return 0;
     }
-    return depth;
+    struct walk_start start = start_at(env, ucontext);
+    int depth = walk_java(&start, out, max, code);
+    if (depth > 0 || *code != WALK_UNKNOWN_NOT_JAVA || !native_find_java(ucontext, &caller))
+        return depth;
+    if (caller.interrupted != NULL) { /* the handler of another profiler, say */
+        start = start_at(env, caller.interrupted);
+        return walk_java(&start, out, max, code);
+    }
+    start.pc = caller.pc;
+    start.sp = caller.sp;
+    start.fp = caller.bp;
+    return walk_java_from_call(&start, out, max, code);
 }
 
 enum thread_state engine_vm_state(JNIEnv *env, void *ucontext)

@@ -30,9 +30,11 @@ bool native_setup_rules(void);
  * the stack ends, or max. */
 int native_walk(void *ucontext, struct frame *out, int max);
 /* The Java code that called what the interrupted pc is in, and what sp and bp will be when the call
- * returns. False: the frames between do not lead there. Signal context. */
+ * returns; or what another signal handler, in which the pc is, has interrupted. False: the frames between do not lead there. Signal context. */
 struct native_caller {
     uintptr_t pc, sp, bp;
+    const void
+        *interrupted; /* ucontext: it did not call, a signal handler interrupted it; else NULL */
 };
 bool native_find_java(void *ucontext, struct native_caller *caller);
 /* True when pc lies in code the JVM generated: where native_walk stops. */

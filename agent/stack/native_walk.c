@@ -174,9 +174,24 @@ static void put_frame(struct frame *out, int depth, uintptr_t pc)
 
 /* A caller's frame lies above: anything else is damaged unwind data. The innermost function may have
  * none, where a call pushes nothing. */
-static bool is_above(uintptr_t next_sp, uintptr_t sp, int depth)
+static bool is_above(uintptr_t next_sp, uintptr_t sp, bool innermost)
 {
-    return next_sp > sp || (next_sp == sp && depth == 1 && machine.call_pushed_bytes == 0);
+    return next_sp > sp || (next_sp == sp && innermost && machine.call_pushed_bytes == 0);
+}
+
+static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
+{
+    return access_mem(NULL, address, value, 0, walk) == 0;
+}
+
+/* What a signal handler has interrupted that returns to pc; sp: as it is then. NULL: nothing. */
+static const void *interrupted_by(struct walk *walk, uintptr_t pc, uintptr_t sp)
+{
+    uintptr_t context = sp + (uintptr_t)machine.signal_context_at, code, first, last;
+    bool found = read_word(walk, pc, &code) && code == machine.signal_return_code &&
+                 read_word(walk, context, &first) &&
+                 read_word(walk, context + sizeof(ucontext_t) - sizeof last, &last);
+    return found ? (const void *)context : NULL;
 }
 
 static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
@@ -185,8 +200,8 @@ static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
     unw_cursor_t cursor;
     int depth = 0;
     registers_read(walk->context, &registers);
-    unw_word_t sp = registers.sp;
-    put_frame(out, depth++, registers.pc);
+    unw_word_t sp = registers.sp, pc = registers.pc;
+    put_frame(out, depth++, pc);
     if (native_unwind.init(&cursor, native_unwind.space, walk) != 0)
         return depth;
     while (depth < max && native_unwind.step(&cursor) > 0) {
@@ -195,15 +210,17 @@ static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
             native_unwind.get_register(&cursor, UNW_REG_SP, &next_sp) != 0)
             break;
         next_pc = code_address(next_pc);
-        if (next_pc == 0 || !is_above(next_sp, sp, depth))
+        if (next_pc == 0 || !is_above(next_sp, sp, depth == 1))
             break;
-        sp = next_sp;
         if (is_java(next_pc)) {
             unw_word_t bp;
             if (native_unwind.get_register(&cursor, machine.dwarf_fp, &bp) == 0)
-                walk->caller = (struct native_caller){next_pc, sp, bp};
+                walk->caller =
+                    (struct native_caller){next_pc, next_sp, bp, interrupted_by(walk, pc, sp)};
             break;
         }
+        sp = next_sp;
+        pc = next_pc;
         put_frame(out, depth++, next_pc);
     }
     return depth;
@@ -215,39 +232,57 @@ int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max)
     return walk_by_libunwind(&walk, out, max);
 }
 
-static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
+struct place {
+    uintptr_t pc, sp, bp, link;
+    const void *
+        interrupted; /* ucontext: here a signal came; NULL: from here another function was called */
+};
+
+static struct place place_in(const void *ucontext)
 {
-    return access_mem(NULL, address, value, 0, walk) == 0;
+    struct registers registers;
+    registers_read(ucontext, &registers);
+    return (struct place){registers.pc, registers.sp, registers.fp, registers.link, ucontext};
+}
+
+/* To the caller. False: there is none, or damage. */
+static bool step_by_rule(struct walk *walk, struct frame_rule rule, struct place *place)
+{
+    uintptr_t cfa = frame_rule_cfa(rule, place->sp, place->bp), pc = place->link, bp = place->bp;
+    if (rule.kind == FRAME_RULE_END || !is_above(cfa, place->sp, place->interrupted != NULL) ||
+        (!rule.return_in_link && !read_word(walk, frame_rule_return(rule, cfa), &pc)))
+        return false;
+    pc = code_address(pc);
+    if ((rule.bp_is_saved && !read_word(walk, frame_rule_bp(rule, cfa), &bp)) || pc == 0)
+        return false;
+    *place = (struct place){.pc = pc, .sp = cfa, .bp = bp};
+    return true;
 }
 
 /* The same by rules; 0: one of the frames has none. */
 static int walk_by_rules(struct walk *walk, struct frame *out, int max)
 {
-    struct registers registers;
-    registers_read(walk->context, &registers);
-    uintptr_t pc = registers.pc, sp = registers.sp, bp = registers.fp;
+    struct place place = place_in(walk->context);
     int depth = 0;
-    put_frame(out, depth++, pc);
+    put_frame(out, depth++, place.pc);
     while (depth < max) {
         /* A call may be the last instruction of its function. */
-        struct frame_rule rule = frame_rule_of(depth == 1 ? pc : pc - 1);
-        if (rule.kind == FRAME_RULE_OTHER || (rule.return_in_link && depth > 1))
+        bool called = place.interrupted == NULL;
+        struct frame_rule rule = frame_rule_of(called ? place.pc - 1 : place.pc);
+        const void *before = NULL;
+        if (rule.kind == FRAME_RULE_OTHER)
+            before = interrupted_by(walk, place.pc, place.sp);
+        if (before == NULL && (rule.kind == FRAME_RULE_OTHER || (rule.return_in_link && called)))
             return 0;
-        uintptr_t cfa = frame_rule_cfa(rule, sp, bp);
-        if (rule.kind == FRAME_RULE_END || !is_above(cfa, sp, depth))
+        if (before != NULL)
+            place = place_in(before);
+        else if (!step_by_rule(walk, rule, &place))
             break;
-        pc = registers.link;
-        if (!rule.return_in_link && !read_word(walk, frame_rule_return(rule, cfa), &pc))
-            break;
-        pc = code_address(pc);
-        if ((rule.bp_is_saved && !read_word(walk, frame_rule_bp(rule, cfa), &bp)) || pc == 0)
-            break;
-        sp = cfa;
-        if (is_java(pc)) {
-            walk->caller = (struct native_caller){pc, sp, bp};
+        if (is_java(place.pc)) {
+            walk->caller = (struct native_caller){place.pc, place.sp, place.bp, place.interrupted};
             break;
         }
-        put_frame(out, depth++, pc);
+        put_frame(out, depth++, place.pc);
     }
     return depth;
 }

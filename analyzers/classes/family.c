@@ -95,6 +95,14 @@ bool class_source_is_code(struct span source)
     return source.len > 0 && memchr(source.ptr, '/', source.len) == NULL;
 }
 
+bool class_name_is_of_jdk(struct span label)
+{
+    static const struct span prefixes[] = {SPAN_INIT("java."), SPAN_INIT("javax."),
+                                           SPAN_INIT("jdk."), SPAN_INIT("sun."),
+                                           SPAN_INIT("com.sun.")};
+    return span_row(label, span_starts_with, SPAN_TABLE(prefixes)) >= 0;
+}
+
 /* --- patterns --------------------------------------------------------------------------------- */
 
 #define DEPTH_MAX 200
@@ -301,103 +309,4 @@ bool pattern_match(const char *pattern, struct span text)
         }
     }
     return false;
-}
-
-/* --- whose code defined a class --------------------------------------------------------------- */
-
-bool class_name_is_of_jdk(struct span label)
-{
-    static const struct span prefixes[] = {SPAN_INIT("java."), SPAN_INIT("javax."),
-                                           SPAN_INIT("jdk."), SPAN_INIT("sun."),
-                                           SPAN_INIT("com.sun.")};
-    return span_row(label, span_starts_with, SPAN_TABLE(prefixes)) >= 0;
-}
-
-/* Functions of libraries ("mmap [libc.so.6]") and what stands in for frames ("[unknown]"). */
-static bool is_java(struct span label)
-{
-    return label.len > 0 && label.ptr[label.len - 1] != ']';
-}
-
-/* "com.acme." of com.acme.orders.Proxies.make; "Main." of Main.main; "a.b.C." where there is less. */
-static struct span producer_of(struct span label)
-{
-    size_t dots = 0, at = 0;
-    struct span name = label;
-    while (name.len > 0 && name.ptr[name.len - 1] != '.') /* without the method */
-        name.len--;
-    for (; at < name.len && dots < 2; at++)
-        dots += name.ptr[at] == '.';
-    return span_of(name.ptr, at);
-}
-
-/* One producer under several names. */
-static bool is_groovy(struct span label)
-{
-    return span_starts_with(label, SPAN_LITERAL("groovy.")) ||
-           span_starts_with(label, SPAN_LITERAL("org.codehaus.groovy.")) ||
-           span_starts_with(label, SPAN_LITERAL("org.apache.groovy."));
-}
-
-static bool is_by(struct span label, struct span producer)
-{
-    return span_starts_with(label, producer) || (is_groovy(producer) && is_groovy(label));
-}
-
-struct definer definer_find(const char *const labels[], int depth)
-{
-    struct definer found = {-1, -1};
-    struct span producer = {0};
-    for (int i = 0; i < depth; i++) {
-        struct span label = span_from_cstr(labels[i]);
-        if (!is_java(label) || class_name_is_of_jdk(label))
-            continue;
-        if (found.definer < 0) {
-            found.definer = i;
-            producer = is_groovy(label) ? label : producer_of(label);
-        } else if (!is_by(label, producer)) {
-            found.caller = i;
-            return found;
-        }
-    }
-    if (found.definer < 0 && depth > 0)
-        found.definer = 0;
-    return found;
-}
-
-/* "Loader." stands in it: a method of a class loader. */
-static bool is_of_loader(const char *label)
-{
-    const char *at = strstr(label, "Loader");
-    return at != NULL && (strchr(at, '.') != NULL || strchr(at, '$') != NULL);
-}
-
-/* Code of the JDK that makes classes under names of no application: XSLT. */
-static bool is_jdk_generator(struct span label)
-{
-    return span_starts_with(label, SPAN_LITERAL("com.sun.org.apache."));
-}
-
-int definer_call_site(const char *const labels[], int depth, const char *class_name)
-{
-    struct definer found = definer_find(labels, depth);
-    struct span name = span_from_cstr(class_name);
-    if (found.definer < 0 || !is_java(span_from_cstr(labels[found.definer])))
-        return -1;
-    struct span definer = span_from_cstr(labels[found.definer]), producer = producer_of(definer);
-    bool in_package = memchr(name.ptr, '.', name.len) != NULL;
-    bool own = in_package
-                   ? class_name_is_of_jdk(name) || is_by(name, producer)
-                   : memchr(producer.ptr, '.', producer.len) == producer.ptr + producer.len - 1;
-    for (int i = 0; i < found.definer && !own; i++)
-        own = is_jdk_generator(span_from_cstr(labels[i]));
-    int site = !own && found.caller >= 0 ? found.caller : found.definer;
-    for (int i = site; i < depth; i++) {
-        struct span label = span_from_cstr(labels[i]);
-        if (!is_java(label) || class_name_is_of_jdk(label))
-            continue;
-        if (!is_of_loader(labels[i]))
-            return i;
-    }
-    return site;
 }

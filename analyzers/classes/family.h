@@ -82,33 +82,3 @@ bool class_source_is_code(struct span source);
 
 /* True when pattern matches somewhere in text (anywhere, unless it says ^ and $). */
 bool pattern_match(const char *pattern, struct span text);
-
-/*
- * definer: in a stack that defined a class: whose code made the class, and whose code asked for it.
- *
- *   java.lang.ClassLoader.defineClass1
- *   java.lang.ClassLoader.defineClass
- *   net.sf.cglib.core.ReflectUtils.defineClass       the definer: the first that is not the JDK
- *   net.sf.cglib.core.AbstractClassGenerator.create
- *   net.sf.cglib.proxy.Enhancer.create
- *   com.acme.orders.ProxyFactory.proxyFor            the caller: the first of another producer
- *   ...
- *
- * Producers are distinguished by the first two parts of their packages (Groovy has three of those).
- * Frames of the JDK do not count: lambdas, proxies and reflection are made by it for
- * whoever called.
- *
- * Pure. Any thread.
- */
-struct definer {
-    int definer; /* index; of a stack that is all the JDK's the innermost; -1: no frames */
-    int caller;  /* -1: there is no other */
-};
-
-/* labels: "package.Class.method", innermost first. */
-struct definer definer_find(const char *const labels[], int depth);
-
-/* The place that asked for a class: the caller where a library made it; the definer where that is the code the
- * class is one of, or the JDK made it for that code (a lambda, a proxy). Class loaders (".*Loader.")
- * only carry it out. class_name: readable. The index of a label; -1: there is no Java frame. */
-int definer_call_site(const char *const labels[], int depth, const char *class_name);

@@ -1,5 +1,6 @@
 #include "analyzers/judge/finding.h"
 
+#include "analyzers/classes/family.h"
 #include "floor/base/normalize.h"
 
 #include <stdarg.h>
@@ -162,20 +163,37 @@ static int64_t percent_of(int64_t part, int64_t whole)
     return part >= whole ? 100 : (int64_t)((double)part * 100.0 / (double)whole);
 }
 
+const struct caller_row *finding_caller(const struct caller_row *rows, int count,
+                                        const char *class_name, int64_t *classes)
+{
+    char readable[CLASS_NAME_MAX], family[CLASS_FAMILY_MAX];
+    size_t length = class_name_readable(class_name, readable);
+    const struct family *known = family_match(span_of(readable, length));
+    const struct caller_row *most = NULL;
+    class_family(readable, length, family);
+    *classes = 0;
+    for (int i = 0; i < count; i++) {
+        bool same = strncmp(rows[i].family, family, sizeof rows[i].family - 1) == 0;
+        if (!same && (known == NULL || family_match(span_from_cstr(rows[i].family)) != known))
+            continue;
+        *classes += rows[i].classes;
+        if (most == NULL || rows[i].stacks > most->stacks)
+            most = &rows[i];
+    }
+    return most;
+}
+
 void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,
                         const char *class_name)
 {
-    char readable[CLASS_NAME_MAX], family[CLASS_FAMILY_MAX];
-    class_family(readable, class_name_readable(class_name, readable), family);
-    for (int i = 0; i < count; i++) {
-        if (strncmp(rows[i].family, family, sizeof rows[i].family - 1) != 0)
-            continue;
-        finding_add_text(finding, "asked_for_by", rows[i].call_site);
-        finding_add_int(finding, "asked_for_by_percent",
-                        percent_of(rows[i].stacks, rows[i].classes));
-        finding_title(finding, "%s; asked for by %.150s", finding->title, rows[i].call_site);
+    int64_t classes;
+    const struct caller_row *row = finding_caller(rows, count, class_name, &classes);
+    if (row == NULL)
         return;
-    }
+    finding_add_text(finding, "asked_for_by", row->call_site);
+    finding_add_int(finding, "asked_for_by_percent", percent_of(row->stacks, classes));
+    finding_add_text(finding, "asked_through", row->through);
+    finding_title(finding, "%s; asked for by %.150s", finding->title, row->call_site);
 }
 
 void finding_add_late_caller(struct finding *finding, const struct caller_row *rows, int count)

@@ -75,6 +75,10 @@ void finding_add_listed(struct finding *finding, const char *key, int number, co
                         ...) __attribute__((format(printf, 4, 5)));
 /* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
+/* The place that asked for most classes of the family that this one, as the JVM printed its name, belongs to; classes: of
+ * all of that family. NULL: no row is about it. */
+const struct caller_row *finding_caller(const struct caller_row *rows, int count,
+                                        const char *class_name, int64_t *classes);
 /* Whose code asked for classes of the family that this one, as the JVM printed its name, belongs to: as evidence,
  * and at the end of the title. Nothing where no row is about it. */
 void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,

@@ -121,6 +121,7 @@ static void begin_anew(struct judge *judge)
     snprintf(judge->warmup.reason, sizeof judge->warmup.reason, "a baseline was asked for");
     judge->warmup.over = true;
     judge->baseline_ms = judge->now_ms;
+    judge->baseline_own_ms = judge->own_ms;
     judge->have_internal_baseline = judge->have_class_metaspace_baseline = false;
     judge_memory_baseline(judge);
     judge->loaders_have_baseline = false;
@@ -228,8 +229,10 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
     bool ended =
         warmup_add(&judge->warmup, judge->warmup.asked_s >= 0 ? judge->now_ms : judge->own_ms,
                    sample_has(sample, SAMPLE_CLASSES_LOADED) ? judge->classes_loaded : -1);
-    if (ended)
+    if (ended) {
         judge->baseline_ms = judge->now_ms;
+        judge->baseline_own_ms = judge->own_ms;
+    }
     judge_memory_sample(judge, sample);
     judge_agent_sample(judge, sample);
     if (ended)
@@ -400,7 +403,7 @@ void judge_resume(struct judge *judge, const struct judge_memory *memory)
     if (memory->warm && memory->baseline_ms >= 0) {
         judge->warmup.over = true;
         judge->warmup.started = true;
-        judge->baseline_ms = judge_value(memory->baseline_ms);
+        judge->baseline_ms = judge->baseline_own_ms = judge_value(memory->baseline_ms);
         snprintf(judge->warmup.reason, sizeof judge->warmup.reason, "%s", memory->warmup_reason);
     }
     judge->have_internal_baseline = memory->have_internal_baseline;

@@ -81,6 +81,8 @@ int judge_active_alerts(const struct judge *judge, struct alert *out, int max);
  * class-load rate has stayed above SUSPICION_RATE_PER_S for some seconds and no family explains
  * it yet. */
 bool judge_wants_names(const struct judge *judge);
+/* Whether an alert waits for another observation of callers: the last one did not see its family. */
+bool judge_wants_callers(const struct judge *judge);
 
 /* True while an alert about this family is active. */
 bool judge_has_named(const struct judge *judge, const char *family);

@@ -98,10 +98,12 @@ static void follow_counters(struct judge *judge, const struct sample *sample)
         }
         judge->classes_unloaded = unloaded;
         rate_add(&judge->unloaded, judge->now_ms, unloaded);
+        rate_add(&judge->own_unloaded, judge->own_ms, unloaded);
     }
     if (sample_get(sample, SAMPLE_CLASSES_LOADED, &loaded)) {
         judge->classes_loaded = loaded;
         rate_add(&judge->loaded, judge->now_ms, loaded);
+        rate_add(&judge->own_loaded, judge->own_ms, loaded);
         follow_suspicion(judge);
     }
 }
@@ -144,19 +146,20 @@ static void raise_load_rate(struct judge *judge, double per_s, int64_t span_s)
     judge_raise(judge, &finding, "", judge->now_ms - span_s * 1000);
 }
 
-/* Loads that do not fall over the span. Classes that come in waves (a cache that is filled again) count
+/* Loads that do not fall over the span, which is one of the JVM's own time. Classes that come in waves (a cache that is filled again) count
  * only as far as they are not unloaded again; a steady stream counts whole, and may be churn. */
 static bool stays_high(const struct judge *judge, int64_t span_s, double *per_s)
 {
     double first_half, second_half, unloads_per_s = 0;
     double needed = (double)judge_threshold(judge, TH_CLASS_LOAD_RATE_PER_S);
-    if (!rate_over(&judge->loaded, span_s * 1000, per_s) || *per_s < needed ||
-        !rate_before(&judge->loaded, span_s * 500, span_s * 500, &first_half) ||
-        !rate_over(&judge->loaded, span_s * 500, &second_half) ||
+    if (!rate_over(&judge->own_loaded, span_s * 1000, per_s) || *per_s < needed ||
+        !rate_before(&judge->own_loaded, span_s * 500, span_s * 500, &first_half) ||
+        !rate_over(&judge->own_loaded, span_s * 500, &second_half) ||
         second_half < AFTER_WARMUP_KEEP * first_half)
         return false;
-    bool steady = judge->suspicious_ms >= 0 && judge->now_ms - judge->suspicious_ms >= span_s * 500;
-    return steady || !rate_over(&judge->unloaded, span_s * 1000, &unloads_per_s) ||
+    bool steady =
+        judge->suspicious_ms >= 0 && judge->own_ms - judge->suspicious_own_ms >= span_s * 500;
+    return steady || !rate_over(&judge->own_unloaded, span_s * 1000, &unloads_per_s) ||
            *per_s - unloads_per_s >= needed;
 }
 
@@ -221,7 +224,7 @@ void judge_classes_sample(struct judge *judge, const struct sample *sample)
         if (episode->active)
             reconsider(judge, episode);
     }
-    if (!named && judge->warmup.over && judge->now_ms - judge->baseline_ms >= span_s * 1000 &&
+    if (!named && judge->warmup.over && judge->own_ms - judge->baseline_own_ms >= span_s * 1000 &&
         stays_high(judge, span_s, &per_s))
         raise_load_rate(judge, per_s, span_s);
 }

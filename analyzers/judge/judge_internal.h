@@ -96,11 +96,12 @@ struct judge {
     double pace; /* own time a ms, by the last sample */
     int64_t sampled_ms, sampled_own_ms;
     struct warmup warmup;
-    int64_t baseline_ms; /* -1 until taken */
+    int64_t baseline_ms, baseline_own_ms; /* -1 until taken */
 
     /* classes */
     struct rate loaded;
     struct rate unloaded;
+    struct rate own_loaded, own_unloaded; /* by own_ms */
     int64_t classes_loaded; /* newest, -1 unknown */
     int64_t classes_unloaded;
     int64_t gc_young; /* newest, -1 unknown; so the next */
@@ -122,6 +123,8 @@ struct judge {
     struct caller_row
         *callers;             /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
     int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
+    bool callers_wanted;      /* one more: the last did not see a family that explodes */
+    int64_t callers_again_ms; /* no other is wanted before that */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];

@@ -39,6 +39,12 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     double per_s = suspect->per_s;
     int64_t span_ms = suspect->span_ms;
     const struct family *family = family_by_id(row->family);
+    int64_t caller_classes;
+    const struct caller_row *caller =
+        finding_caller(judge->callers, judge->caller_count, row->example, &caller_classes);
+    const char *producer = family != NULL                              ? family->producer
+                           : caller != NULL && caller->through[0] != 0 ? caller->through
+                                                                       : "";
     bool churn = judge_is_churn(judge);
     struct finding finding =
         finding_begin(&judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
@@ -52,10 +58,15 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
         snprintf(each, sizeof each, ", about %s each", units_bytes(class_bytes).text);
     finding_title(&finding, "%s: %.100s (%.60s) defines %.1f classes/s for %" PRId64 " s%s; %s",
                   churn ? "class churn" : "class explosion",
-                  family != NULL ? family->producer : "an unknown generator", row->family, per_s,
+                  producer[0] != '\0' ? producer : "an unknown generator", row->family, per_s,
                   span_ms / 1000, each, unloading);
     if (family != NULL)
         finding_advice(&finding, "%s Why it grows: %s", family->fix, family->cause);
+    else if (producer[0] != '\0')
+        finding_advice(&finding,
+                       "%.150s makes a class each time it is called: call it once for each text or "
+                       "type, and keep what it returns.",
+                       producer);
     else
         finding_advice(&finding, "Find the code that defines %.100s and cache what it generates.",
                        row->example);
@@ -68,7 +79,7 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     finding_add_int(&finding, "observed_s", span_ms / 1000);
     if (have_bytes)
         finding_add_int(&finding, "bytes_per_class", class_bytes);
-    finding_add_text(&finding, "producer", family != NULL ? family->producer : "");
+    finding_add_text(&finding, "producer", producer);
     finding_add_text(&finding, "example", row->example);
     finding_add_text(&finding, "stem", row->stem);
     finding_add_text(&finding, "source", row->source);
@@ -279,6 +290,38 @@ static void raise_suspects(struct judge *judge, struct suspect *suspects, int co
     }
 }
 
+/* --- whose code asked ------------------------------------------------------------------------- */
+
+#define CALLERS_LATE_MS 3000  /* an observation is waited for so much longer than it takes */
+#define CALLERS_FOR_MS  20000 /* and no longer than that */
+#define CALLERS_EACH_MS 60000 /* between two that are wanted */
+
+/* Whether callers are known, but those of other families: an observation of a start saw what the start loads. */
+static bool lacks_caller(const struct judge *judge, const struct suspect *suspects, int count)
+{
+    int64_t unused;
+    for (int i = 0; i < count && judge->callers != NULL; i++)
+        if (finding_caller(judge->callers, judge->caller_count, suspects[i].row->example,
+                           &unused) == NULL)
+            return true;
+    return false;
+}
+
+/* The alert waits for it to begin, and then until it ends. */
+static void want_callers(struct judge *judge)
+{
+    if (judge->now_ms < judge->callers_again_ms)
+        return;
+    judge->callers_wanted = true;
+    judge->callers_again_ms = judge->now_ms + CALLERS_EACH_MS;
+    judge->callers_until_ms = judge->now_ms + CALLERS_LATE_MS;
+}
+
+bool judge_wants_callers(const struct judge *judge)
+{
+    return judge->callers_wanted;
+}
+
 static void judge_flow(struct judge *judge, const struct names_event *names)
 {
     if (names->load_log != judge->load_log ||
@@ -318,12 +361,11 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
             suspects[count++] = suspect;
     }
     /* The call site will be known in a moment. */
+    if (judge->now_ms >= judge->callers_until_ms && lacks_caller(judge, suspects, count))
+        want_callers(judge);
     if (names->last || judge->now_ms >= judge->callers_until_ms)
         raise_suspects(judge, suspects, count);
 }
-
-#define CALLERS_LATE_MS 3000  /* an observation is waited for so much longer than it takes */
-#define CALLERS_FOR_MS  20000 /* and no longer than that */
 
 void judge_callers(struct judge *judge, const struct callers_event *callers)
 {
@@ -333,6 +375,7 @@ void judge_callers(struct judge *judge, const struct callers_event *callers)
     if (!callers->last)
         return;
     judge->callers_until_ms = 0;
+    judge->callers_wanted = false;
     if (judge->callers == NULL)
         judge->callers = calloc(EVENT_ROWS_MAX, sizeof *judge->callers);
     if (judge->callers == NULL || callers->row_count == 0)

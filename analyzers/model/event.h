@@ -185,6 +185,7 @@ struct histogram_event {
 struct caller_row {
     char family[EVENT_NAME_MAX];    /* as class_family (normalize.h) names it */
     char call_site[EVENT_NAME_MAX]; /* "com.acme.Rules.eval:88" */
+    char through[EVENT_NAME_MAX];   /* "bsh.Interpreter.eval:644": the library's code that it called; "" */
     int64_t classes;                /* of the family, that were defined meanwhile */
     int64_t stacks;                 /* of them, that came from this place */
 };

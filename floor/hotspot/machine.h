@@ -37,6 +37,10 @@ struct machine {
     bool stubs_have_records;
     uint32_t syscall_code;
     int32_t syscall_bytes;
+    /* The first eight bytes of what a signal handler returns to, a call of rt_sigreturn, and how far above sp the ucontext
+     * of what was interrupted lies then. */
+    uint64_t signal_return_code;
+    int32_t signal_context_at;
     /* Registers as DWARF counts them. */
     uint8_t dwarf_fp, dwarf_sp, dwarf_return;
 };

@@ -97,12 +97,7 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 {
     if (walk->topmost)
         return walk->pc + 1;
-    uintptr_t pc = scopes_original_pc(blob, walk->pc, walk->sp);
-#ifdef NMTAGENT_COMPARE
-    if (walk->places_as_agct && walk->depth == 0)
-        return pc + 1;
-#endif
-    return pc;
+    return scopes_original_pc(blob, walk->pc, walk->sp);
 }
 
 static int16_t level_of(const struct code_blob *blob)
@@ -172,10 +167,6 @@ static enum walk_step step_known_call(struct walk_state *walk, const struct cach
 
 static bool is_known_call(const struct walk_state *walk, struct cached_call *call)
 {
-#ifdef NMTAGENT_COMPARE
-    if (walk->places_as_agct && walk->depth == 0)
-        return false;
-#endif
     return !walk->topmost && !walk->called_native && frame_cache_find(walk->pc, call) &&
            call->frames <= walk->max - walk->depth;
 }
@@ -349,9 +340,6 @@ int walk_java_from_call(const struct walk_start *start, struct walked_frame *out
                         enum walk_code *code)
 {
     struct walk_state walk = open_walk_from(start, out, max);
-#ifdef NMTAGENT_COMPARE
-    walk.places_as_agct = start->places_as_agct;
-#endif
     if (!move(&walk, start->pc, start->sp, start->fp)) {
         *code = WALK_NOT_WALKABLE_JAVA;
         return 0;
@@ -374,9 +362,6 @@ int walk_java(const struct walk_start *start, struct walked_frame *out, int max,
               enum walk_code *code)
 {
     struct walk_state walk = open_walk_from(start, out, max);
-#ifdef NMTAGENT_COMPARE
-    walk.places_as_agct = start->places_as_agct;
-#endif
     if (!runs_java(start)) {
         if (move_to_anchor(&walk, start->thread + (uintptr_t)layout.thread_anchor))
             return run(&walk, code);

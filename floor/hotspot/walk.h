@@ -27,11 +27,6 @@ struct walk_start {
     uintptr_t link, entered, sender_sp, entered_from, thrown_at;
     bool in_java; /* the thread ran Java when pc is generated code: its state is not asked */
     uintptr_t stack_high; /* where the stack ends, for a thread that has gone; 0: of the thread */
-#ifdef NMTAGENT_COMPARE
-    /* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits
-     * at a call: then it names what comes after the call. */
-    bool places_as_agct;
-#endif
 };
 
 /* At most max frames, innermost first; *code is WALK_OK when the stack was walked to its end (or to

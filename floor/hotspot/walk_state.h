@@ -28,9 +28,6 @@ struct walk_state {
     /* What return_address_pushed_words has found last, and for what. */
     uintptr_t seen_at, seen_blob;
     int seen_words;
-#ifdef NMTAGENT_COMPARE
-    bool places_as_agct;
-#endif
 };
 
 /* What class files allow for an expression stack, and locks. */

@@ -40,7 +40,7 @@ static enum call_frame_kind kind_of(const char *name, bool outermost)
 /* Outermost first, as lines have it. False: it is no stack. */
 static bool add_line(struct call_tree *tree, char *line)
 {
-    static struct call_frame frames[FRAMES_MAX];
+    static struct stack_frame frames[FRAMES_MAX];
     line[strcspn(line, "\r\n")] = '\0';
     char *space = strrchr(line, ' '), *end;
     if (space == NULL)
@@ -61,7 +61,7 @@ static bool add_line(struct call_tree *tree, char *line)
     for (int i = depth - 1; i >= 0; i--) {
         char *name = strsep(&at, ";");
         frames[i] =
-            (struct call_frame){.name = name, .kind = kind_of(name, i == depth - 1 && i > 0)};
+            (struct stack_frame){.name = name, .kind = kind_of(name, i == depth - 1 && i > 0)};
     }
     call_tree_add(tree, frames, depth, samples);
     return true;

@@ -23,28 +23,7 @@
 #define EVERY_BYTES   (512 << 10)
 #define REPAIR_MAX_MS 5000
 
-/* --- one JVM ---------------------------------------------------------------------------------- */
-
-/* To the file, or to standard output. False with errno. */
-static bool put_text(const struct observe_child *child, const char *path)
-{
-    size_t bytes;
-    char *text = observe_child_text(child, 0, &bytes);
-    errno = ENOMEM;
-    if (text == NULL)
-        return false;
-    bool good;
-    if (path == NULL) {
-        good = fwrite(text, 1, bytes, stdout) == bytes && fflush(stdout) == 0;
-    } else {
-        FILE *out = result_open(path, 0);
-        good = result_close(out, path, out != NULL && fwrite(text, 1, bytes, out) == bytes);
-    }
-    int reason = errno;
-    free(text);
-    errno = reason;
-    return good;
-}
+/* --- JVMs under observation, one or several ---------------------------------------------------- */
 
 /* The text at this place of its request, as a profile; the caller frees bytes. */
 static struct push_profile profile_of(const struct observe_child *child, int index,
@@ -64,37 +43,6 @@ static struct push_profile profile_of(const struct observe_child *child, int ind
     };
 }
 
-static int observe(const struct target *target, const struct observe_request *request,
-                   const char *output, const struct push_options *store)
-{
-    struct observe_result result;
-    char error[400] = "";
-    int64_t start_ms = clock_ms(CLOCK_REALTIME);
-    if (!signals_catch(SIGNALS_END))
-        return print_failure(EXIT_IO, "nmtwatch observe: signals: %s\n", strerror(errno));
-    struct observe_child *child = observe_child_start(target, request, error, sizeof error);
-    if (child == NULL)
-        return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
-    observe_child_wait(child, &result);
-    int code = result.code;
-    if (code != 0)
-        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, result.sentence);
-    else if (!put_text(child, output))
-        code = print_failure(EXIT_IO, "nmtwatch observe: %s: %s\n",
-                             output != NULL ? output : "standard output", strerror(errno));
-    if (code == 0 && store->url != NULL) {
-        struct push_profile profile = profile_of(child, 1, &request->options, &result, start_ms);
-        code = profile.bytes != NULL
-                   ? push(store, target, &profile, "observe")
-                   : print_failure(EXIT_IO, "nmtwatch observe: --push: out of memory\n");
-        free((void *)(uintptr_t)profile.bytes);
-    }
-    observe_child_close(child);
-    return code;
-}
-
-/* --- several JVMs ----------------------------------------------------------------------------- */
-
 #define AT_ONCE     16
 #define AT_ONCE_MAX 512
 #define LOOK_MS     200
@@ -113,6 +61,7 @@ struct group {
     const char *files; /* their names' pattern; NULL: none */
     const struct push_options *store;
     int64_t at_once, end_ms;
+    bool one; /* its object, not an array */
     int count, running, left_out, code;
     struct observed *at;
     size_t capacity;
@@ -242,8 +191,8 @@ static void push_results(struct group *group)
 
 static void print_results(struct group *group)
 {
-    bool json = group->request.format[0] == PROFILE_TOP, first = true;
-    if (json)
+    bool json = group->request.format[0] == PROFILE_TOP, array = json && !group->one, first = true;
+    if (array)
         putchar('[');
     for (int i = 0; i < group->count; i++) {
         struct observed *observed = &group->at[i];
@@ -251,14 +200,27 @@ static void print_results(struct group *group)
             continue;
         if (group->files != NULL)
             write_text(group, observed);
-        if ((json || group->files == NULL) && !print_text(observed, json, first))
-            group->code = EXIT_IO;
+        if ((json || group->files == NULL) && !print_text(observed, array, first))
+            complain(group, observed->target.pid, "out of memory", EXIT_IO);
         first = false;
     }
-    if (json)
+    if (array)
         puts("]");
     if (fflush(stdout) != 0)
-        group->code = EXIT_IO;
+        group->code =
+            print_failure(EXIT_IO, "nmtwatch observe: standard output: %s\n", strerror(errno));
+}
+
+/* They are waited for. */
+static void end_group(struct group *group)
+{
+    while (group->running > 0)
+        await(group);
+    print_results(group);
+    push_results(group);
+    for (int i = 0; i < group->count; i++)
+        observe_child_close(group->at[i].child);
+    free(group->at);
 }
 
 static int observe_many(struct group *group, const char *match)
@@ -268,8 +230,6 @@ static int observe_many(struct group *group, const char *match)
     struct target_many *many = target_many_open(&command_observe, match, &code);
     if (many == NULL)
         return code;
-    if (!signals_catch(SIGNALS_END))
-        print_error("nmtwatch observe: signals: %s\n", strerror(errno));
     group->end_ms = clock_ms(CLOCK_MONOTONIC) + group->request.options.duration_ms;
     do {
         group->left_out = 0;
@@ -278,10 +238,7 @@ static int observe_many(struct group *group, const char *match)
             left_out = group->left_out;
         await(group);
     } while (signals_asked() == 0 && clock_ms(CLOCK_MONOTONIC) < group->end_ms);
-    while (group->running > 0)
-        await(group);
-    print_results(group);
-    push_results(group);
+    end_group(group);
     if (left_out > 0) {
         print_error("nmtwatch observe: %s more found no place: --at-once is %s\n",
                     units_count(left_out).text, units_count(group->at_once).text);
@@ -289,9 +246,6 @@ static int observe_many(struct group *group, const char *match)
     }
     if (group->count == 0 && group->code == 0)
         group->code = target_many_none(many);
-    for (int i = 0; i < group->count; i++)
-        observe_child_close(group->at[i].child);
-    free(group->at);
     target_many_close(many);
     return group->code;
 }
@@ -354,8 +308,42 @@ struct arguments {
     int64_t at_once;
 };
 
-/* A folder is a file for each JVM in it. */
-static int run_many(const struct arguments *arguments)
+/* A folder is a file for each JVM in it. False: it is no name of files. */
+static bool name_files(struct group *group, const struct arguments *arguments, char *pattern,
+                       size_t size)
+{
+    struct stat status;
+    const char *output = arguments->output;
+    bool methods = arguments->options.mode == OBSERVE_METHODS;
+    enum profile_format *format = &group->request.format[group->request.format_count++];
+    *format = methods ? PROFILE_TOP : PROFILE_HTML;
+    group->files = output;
+    if (!group->one && stat(output, &status) == 0 && S_ISDIR(status.st_mode)) {
+        snprintf(pattern, size, "%s/%%p-%s.%s", output, observe_mode_name(arguments->options.mode),
+                 methods ? "json" : "html");
+        group->files = pattern;
+        return true;
+    }
+    return (group->one || pid_path_is_pattern(output)) && profile_output_format(output, format) &&
+           *format != PROFILE_JFR &&
+           (!methods || *format == PROFILE_TOP || *format == PROFILE_TOP_TEXT);
+}
+
+static int observe_one(struct group *group, const char *pid)
+{
+    struct target target;
+    int code = target_option_open(&command_observe, pid, &target);
+    if (code != 0)
+        return code;
+    group->end_ms = clock_ms(CLOCK_MONOTONIC) + group->request.options.duration_ms;
+    take(group, &target, false);
+    end_group(group);
+    target_close(&target);
+    return group->code;
+}
+
+/* pid: NULL: those that match. */
+static int run_group(const char *pid, const struct arguments *arguments)
 {
     bool methods = arguments->options.mode == OBSERVE_METHODS;
     struct group group = {
@@ -363,71 +351,28 @@ static int run_many(const struct arguments *arguments)
                     .format_count = 1,
                     .format = {arguments->json ? PROFILE_TOP : PROFILE_TOP_TEXT}},
         .at_once = arguments->at_once,
+        .one = pid != NULL,
         .store = &arguments->push,
     };
-    char pattern[4096];
-    struct stat status;
+    char pattern[4096], path[4096 + 16], error[400] = "-o: the name is too long";
     if (methods)
         group.request.options.duration_ms = 0; /* as they are now */
-    if (arguments->output != NULL) {
-        const char *output = arguments->output;
-        enum profile_format *format = &group.request.format[group.request.format_count++];
-        *format = methods ? PROFILE_TOP : PROFILE_HTML;
-        group.files = output;
-        if (stat(output, &status) == 0 && S_ISDIR(status.st_mode)) {
-            snprintf(pattern, sizeof pattern, "%s/%%p-%s.%s", output,
-                     observe_mode_name(arguments->options.mode), methods ? "json" : "html");
-            group.files = pattern;
-        } else if (!pid_path_is_pattern(output) || !profile_output_format(output, format) ||
-                   *format == PROFILE_JFR ||
-                   (methods && *format != PROFILE_TOP && *format != PROFILE_TOP_TEXT)) {
-            return options_error(&command_observe,
-                                 "-o '%s': expected a folder, or a name with %%p, the pid, in it "
-                                 "that ends in %s",
-                                 output,
-                                 methods ? ".top or .json" : ".html, .txt, .top, .json or .pb.gz");
-        }
-    }
-    if (arguments->push.url != NULL && methods)
-        return options_error(&command_observe, "methods is a table: no --push");
+    if (methods && (arguments->push.url != NULL || (group.one && arguments->output != NULL)))
+        return options_error(&command_observe, "methods is a table: no %s--push",
+                             group.one ? "-o, no " : "");
+    if (arguments->output != NULL && !name_files(&group, arguments, pattern, sizeof pattern))
+        return options_error(&command_observe, "-o '%s': expected %s that ends in %s",
+                             arguments->output,
+                             group.one ? "a name" : "a folder, or a name with %p, the pid, in it",
+                             methods ? ".top or .json" : ".html, .txt, .top, .json or .pb.gz");
     if (arguments->push.url != NULL)
         group.request.format[group.request.format_count++] = PROFILE_PPROF;
-    char path[4096 + 16], error[400] = "-o: the name is too long";
     if (group.files != NULL && (!pid_path(group.files, getpid(), path, sizeof path) ||
                                 !profile_output_possible(path, error, sizeof error)))
         return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
-    return observe_many(&group, arguments->match);
-}
-
-static int run_one(const char *pid, const struct arguments *arguments)
-{
-    const char *output = arguments->output;
-    bool methods = arguments->options.mode == OBSERVE_METHODS;
-    enum profile_format format = PROFILE_TOP_TEXT;
-    struct target target;
-    char error[400] = "";
-    if (methods && (output != NULL || arguments->push.url != NULL))
-        return options_error(&command_observe, "methods is a table: no -o, no --push");
-    if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
-        return options_error(&command_observe,
-                             "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
-                             output);
-    if (output != NULL && !profile_output_possible(output, error, sizeof error))
-        return print_failure(EXIT_IO, "nmtwatch observe: %s\n", error);
-    int code = target_option_open(&command_observe, pid, &target);
-    if (code == 0) {
-        struct observe_request request = {.options = arguments->options, .format_count = 1};
-        request.format[0] = output != NULL    ? format
-                            : arguments->json ? PROFILE_TOP
-                                              : PROFILE_TOP_TEXT;
-        if (methods)
-            request.options.duration_ms = 0; /* as they are now */
-        if (arguments->push.url != NULL)
-            request.format[request.format_count++] = PROFILE_PPROF;
-        code = observe(&target, &request, output, &arguments->push);
-        target_close(&target);
-    }
-    return code;
+    if (!signals_catch(SIGNALS_END))
+        return print_failure(EXIT_IO, "nmtwatch observe: signals: %s\n", strerror(errno));
+    return group.one ? observe_one(&group, pid) : observe_many(&group, arguments->match);
 }
 
 static int run(int argc, char **argv)
@@ -487,7 +432,7 @@ static int run(int argc, char **argv)
         return options_error(&command_observe, "--at-once: at most %d", AT_ONCE_MAX);
     if (arguments.at_once == 0)
         arguments.at_once = AT_ONCE;
-    return many ? run_many(&arguments) : run_one(argv[1], &arguments);
+    return run_group(many ? NULL : argv[1], &arguments);
 }
 
 const struct command command_observe = {

@@ -57,7 +57,7 @@ static bool keep_site(struct jfr_live *live, const struct jfr_event *event)
     if (site->class_name == NULL)
         return false;
     for (int i = 0; trace != NULL && i < trace->depth && i < JFR_LIVE_FRAMES_MAX; i++) {
-        site->frames[i] = jfr_frame_text(&trace->frames[i]);
+        site->frames[i] = stack_frame_text(&trace->frames[i]);
         if (site->frames[i] == NULL)
             return false;
         site->depth++;
@@ -76,12 +76,13 @@ static int by_bytes(const void *a, const void *b)
 /* Of what was kept, lines included. */
 static void plant(struct jfr_live *live)
 {
-    struct call_frame frames[JFR_LIVE_FRAMES_MAX + 1];
+    struct stack_frame frames[JFR_LIVE_FRAMES_MAX + 1];
     for (size_t i = 0; i < live->site_count; i++) {
         const struct jfr_live_site *site = &live->sites[i];
-        frames[0] = (struct call_frame){site->class_name, CALL_FRAME_CLASS};
+        frames[0] = (struct stack_frame){.name = site->class_name, .kind = CALL_FRAME_CLASS};
         for (int frame = 0; frame < site->depth; frame++)
-            frames[frame + 1] = (struct call_frame){site->frames[frame], CALL_FRAME_JAVA};
+            frames[frame + 1] =
+                (struct stack_frame){.name = site->frames[frame], .kind = CALL_FRAME_JAVA};
         call_tree_add(live->tree, frames, site->depth + 1, site->bytes);
     }
     call_tree_finish(live->tree);

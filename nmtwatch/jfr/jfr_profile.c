@@ -11,12 +11,12 @@
 /* --- reading ---------------------------------------------------------------------------------- */
 
 struct frames {
-    struct call_frame *frames;
+    struct stack_frame *frames;
     size_t capacity;
 };
 
 /* NULL: out of memory. */
-static struct call_frame *make_room(struct frames *room, int count)
+static struct stack_frame *make_room(struct frames *room, int count)
 {
     return array_room(&room->frames, &room->capacity, (size_t)count + 1, sizeof *room->frames)
                ? room->frames
@@ -24,24 +24,24 @@ static struct call_frame *make_room(struct frames *room, int count)
 }
 
 /* In native code a thread is runnable for the JVM, and may wait in the kernel. */
-static struct call_frame state_frame(const struct jfr_event *event)
+static struct stack_frame state_frame(const struct jfr_event *event)
 {
     const char *state = event->sample.state;
-    return (struct call_frame){state == NULL             ? "[state not known]"
-                               : event->sample.in_native ? "STATE_RUNNABLE (in native code)"
-                                                         : state,
-                               CALL_FRAME_STATE};
+    return (struct stack_frame){.name = state == NULL ? "[state not known]"
+                                        : event->sample.in_native
+                                            ? "STATE_RUNNABLE (in native code)"
+                                            : state,
+                                .kind = CALL_FRAME_STATE};
 }
 
 /* There is room for one more than the trace's depth. */
-static void put_frames(struct call_frame *frames, const struct jfr_trace *trace, int *depth)
+static void put_frames(struct stack_frame *frames, const struct jfr_trace *trace, int *depth)
 {
-    static const enum call_frame_kind kinds[] = {
-        [JFR_FRAME_JAVA] = CALL_FRAME_JAVA, [JFR_FRAME_NATIVE] = CALL_FRAME_NATIVE};
     for (int i = 0; i < *depth; i++)
-        frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
+        frames[i] = trace->frames[i];
     if (trace != NULL && trace->truncated)
-        frames[(*depth)++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
+        frames[(*depth)++] =
+            (struct stack_frame){.name = "[deeper than recorded]", .kind = CALL_FRAME_NATIVE};
 }
 
 static bool add_sample(struct call_tree *tree, const struct jfr_event *event, bool by_state,
@@ -49,7 +49,7 @@ static bool add_sample(struct call_tree *tree, const struct jfr_event *event, bo
 {
     const struct jfr_trace *trace = event->sample.trace;
     int depth = trace != NULL ? trace->depth : 0;
-    struct call_frame *frames = make_room(room, depth + 3);
+    struct stack_frame *frames = make_room(room, depth + 3);
     char name[CALL_THREAD_NAME_MAX];
     if (frames == NULL)
         return false;
@@ -70,11 +70,11 @@ static bool add_allocation(struct call_tree *tree, const struct jfr_event *event
     const struct jfr_trace *trace = event->allocation.trace;
     const char *class_name = event->allocation.class_name;
     int depth = trace != NULL ? trace->depth : 0;
-    struct call_frame *frames = make_room(room, depth + 2);
+    struct stack_frame *frames = make_room(room, depth + 2);
     if (frames == NULL)
         return false;
-    frames[0] =
-        (struct call_frame){class_name != NULL ? class_name : "[unknown class]", CALL_FRAME_CLASS};
+    frames[0] = (struct stack_frame){.name = class_name != NULL ? class_name : "[unknown class]",
+                                     .kind = CALL_FRAME_CLASS};
     put_frames(frames + 1, trace, &depth);
     call_tree_at(tree, event->time_ns / 1000000);
     if (event->allocation.weight_bytes > 0)
@@ -214,43 +214,6 @@ const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, c
     return kinds[kind].tree;
 }
 
-bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out)
-{
-    char texts[JFR_NOTES_MAX][800];
-    const char *notes[JFR_NOTES_MAX];
-    struct flamegraph_page page = {.title = title, .notes = notes};
-    const struct call_tree *tree = jfr_profile_samples(profile, &page.unit);
-    int count = 0;
-    page.bytes = tree == profile->alloc;
-    if (profile->damage[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
-    if (profile->options[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "Options: %s", profile->options);
-    if (profile->jvm_version[0] != '\0')
-        snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
-    for (int i = 0; i < profile->loss_count; i++)
-        snprintf(texts[count++], sizeof texts[0], "Lost or not walked, %s: %s",
-                 profile->loss[i].reason, units_count(profile->loss[i].count).text);
-    for (int i = 0; i < count; i++)
-        notes[i] = texts[i];
-    page.note_count = count;
-    return flamegraph_write(tree, &page, out);
-}
-
-bool jfr_profile_pprof(const struct jfr_profile *profile, FILE *out)
-{
-    const char *unit;
-    const struct call_tree *tree = jfr_profile_samples(profile, &unit);
-    bool bytes = tree == profile->alloc;
-    const struct pprof_about about = {
-        .type = bytes ? "alloc_space" : "samples",
-        .unit = bytes ? "bytes" : "count",
-        .start_ns = profile->start_ns,
-        .duration_ns = profile->end_ns - profile->start_ns,
-    };
-    return pprof_write(tree, &about, out);
-}
-
 static bool put_methods(struct json_out *out, const struct call_tree *tree, uint32_t node)
 {
     struct toptable *table = toptable_create(tree, node);
@@ -355,6 +318,40 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
     return json_out_print(&json, out) && !ferror(out);
 }
 
+bool jfr_profile_write(const struct jfr_profile *profile, enum profile_format format, uint32_t rows,
+                       const char *title, FILE *out)
+{
+    char texts[JFR_NOTES_MAX][800];
+    const char *notes[JFR_NOTES_MAX];
+    int count = 0;
+    if (format == PROFILE_TOP)
+        return jfr_profile_top_json(profile, out);
+    if (format == PROFILE_TOP_TEXT)
+        return jfr_profile_top(profile, rows, out);
+    struct profile written = {.page = {.title = title, .notes = notes}};
+    written.tree = jfr_profile_samples(profile, &written.page.unit);
+    written.page.bytes = written.tree == profile->alloc;
+    written.about = (struct pprof_about){
+        .type = written.page.bytes ? "alloc_space" : "samples",
+        .unit = written.page.bytes ? "bytes" : "count",
+        .start_ns = profile->start_ns,
+        .duration_ns = profile->end_ns - profile->start_ns,
+    };
+    if (profile->damage[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
+    if (profile->options[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "Options: %s", profile->options);
+    if (profile->jvm_version[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
+    for (int i = 0; i < profile->loss_count; i++)
+        snprintf(texts[count++], sizeof texts[0], "Lost or not walked, %s: %s",
+                 profile->loss[i].reason, units_count(profile->loss[i].count).text);
+    for (int i = 0; i < count; i++)
+        notes[i] = texts[i];
+    written.page.note_count = count;
+    return profile_write(&written, format, out);
+}
+
 /* --- classes by who defined them -------------------------------------------------------------- */
 
 #define FIGURE_MAX (INT64_C(1) << 50)
@@ -380,7 +377,6 @@ static void keep_family(struct class_makers_builder *builder, const struct jfr_e
 
 static bool keep_definition(struct class_makers_builder *builder, const struct jfr_event *event)
 {
-    static struct labelled_frame frames[CLASS_MAKERS_FRAMES_MAX];
     const struct jfr_trace *trace = event->definition.trace;
     struct class_family *family = event->definition.family != NULL
                                       ? class_makers_family(builder, event->definition.family)
@@ -389,11 +385,8 @@ static bool keep_definition(struct class_makers_builder *builder, const struct j
     if (family == NULL || count == 0)
         return true;
     int depth = trace != NULL && trace->depth < CLASS_MAKERS_FRAMES_MAX ? trace->depth : 0;
-    for (int i = 0; i < depth; i++)
-        frames[i] = (struct labelled_frame){
-            trace->frames[i].label, trace->frames[i].line,
-            trace->frames[i].kind == JFR_FRAME_JAVA ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
-    return class_makers_add(builder, family, event->definition.class_name, frames, depth, count);
+    return class_makers_add(builder, family, event->definition.class_name,
+                            depth > 0 ? trace->frames : NULL, depth, count);
 }
 
 static bool read_events(struct class_makers_builder *builder, struct jfr_reader *reader)

@@ -43,10 +43,10 @@ bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, boo
 /* The samples to show by default: of CPU time; if there are none, of wall-clock time;
  * if there are none either, bytes allocated. By state: of wall-clock time first. */
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
-/* The page of its flame graph, with losses and damage below. False when out failed, or memory. */
-bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out);
-/* The same samples for pprof. */
-bool jfr_profile_pprof(const struct jfr_profile *profile, FILE *out);
+/* As a file of that format: a flame graph with losses and damage below, a table of so many rows. False when out failed,
+ * or memory. */
+bool jfr_profile_write(const struct jfr_profile *profile, enum profile_format format, uint32_t rows,
+                       const char *title, FILE *out);
 /* {"recording": ..., "damage": null, "cpu": {...}, "wall": {...}, "losses": [...]}: one line. */
 bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
 /* The same for people: the first rows of the samples that a flame graph would show; by state, those of

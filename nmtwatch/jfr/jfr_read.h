@@ -9,25 +9,17 @@
  * the file. One thread. */
 #pragma once
 
+#include "analyzers/model/stack_frame.h"
 #include "nmtwatch/jfr/jfr_chunk.h"
 
 /* jfr_stacks: texts, stacks and threads of a chunk, each decoded once.
  *
  * Texts are NUL-terminated UTF-8 (whatever bytes a name holds: the writer escapes it). What
  * is missing or damaged is NULL. Everything is valid until the next chunk is loaded. One thread. */
-enum jfr_frame_kind { JFR_FRAME_JAVA, JFR_FRAME_NATIVE };
-
-struct jfr_stack_frame {
-    /* "java.util.HashMap.get"; of a library: "malloc [libc.so.6]" */
-    const char *label;
-    int32_t line; /* <= 0: not known */
-    enum jfr_frame_kind kind;
-};
-
 struct jfr_trace {
     bool truncated;
     int depth;
-    struct jfr_stack_frame *frames; /* innermost first */
+    struct stack_frame *frames; /* innermost first */
 };
 
 struct jfr_thread {
@@ -42,9 +34,6 @@ const char *jfr_string_text(struct jfr_chunk *chunk, const struct jfr_string *st
 const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_trace *jfr_trace(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_value *value);
-/* "java.util.HashMap.get:557", without the line where it is not known. The caller frees it; NULL:
- * out of memory. */
-char *jfr_frame_text(const struct jfr_stack_frame *frame);
 
 enum jfr_event_kind {
     JFR_EVENT_CPU_SAMPLE,

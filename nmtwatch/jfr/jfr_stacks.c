@@ -12,7 +12,7 @@ struct decoded {
     enum decoded_kind { NOTHING, TEXT, METHOD, TRACE, THREAD } kind;
     union {
         const char *text;
-        struct jfr_stack_frame method;
+        struct stack_frame method;
         struct jfr_trace trace;
         struct jfr_thread thread;
     };
@@ -226,40 +226,41 @@ const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *valu
     return decoded != NULL && decoded->kind == TEXT ? decoded->text : NULL;
 }
 
-static const char *label_of(struct jfr_chunk *chunk, const char *class, const char *name,
-                            bool library)
+/* NULL: out of memory. */
+static char *copy_of(struct jfr_chunk *chunk, const char *text, size_t length)
 {
-    if (name == NULL)
-        name = "[unknown]";
-    if (class == NULL || strcmp(class, "[unknown]") == 0)
-        return name;
+    char *copy = jfr_chunk_alloc(chunk, length + 1);
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+static const char *method_name(struct jfr_chunk *chunk, const char *class, const char *name)
+{
     size_t class_length = strnlen(class, NAME_BYTES_MAX),
            name_length = strnlen(name, NAME_BYTES_MAX);
-    char *label = jfr_chunk_alloc(chunk, class_length + name_length + 4);
-    if (label == NULL)
+    char *both = jfr_chunk_alloc(chunk, class_length + name_length + 2);
+    if (both == NULL)
         return NULL;
-    if (!library) {
-        copy_class(label, class, class_length);
-        label[class_length] = '.';
-        memcpy(label + class_length + 1, name, name_length);
-        return label;
-    }
-    bool bracketed = class[0] == '[';
-    char *at = label;
-    memcpy(at, name, name_length);
-    at += name_length;
-    *at++ = ' ';
-    if (!bracketed)
-        *at++ = '[';
-    memcpy(at, class, class_length);
-    if (!bracketed)
-        at[class_length] = ']';
-    return label;
+    copy_class(both, class, class_length);
+    both[class_length] = '.';
+    memcpy(both + class_length + 1, name, name_length);
+    both[class_length + 1 + name_length] = '\0';
+    return both;
+}
+
+/* Brackets around it may be there: of what is no library's, too ("[stack not walked]"). */
+static const char *library_name(struct jfr_chunk *chunk, const char *class)
+{
+    size_t length = strnlen(class, NAME_BYTES_MAX);
+    return class[0] == '[' && length > 2 ? copy_of(chunk, class + 1, length - 2)
+                                         : copy_of(chunk, class, length);
 }
 
 /* A function of a library is written as a method without a return type. */
-static const struct jfr_stack_frame *method_of(struct jfr_chunk *chunk,
-                                               const struct jfr_value *value)
+static const struct stack_frame *method_of(struct jfr_chunk *chunk, const struct jfr_value *value)
 {
     struct jfr_constant *constant;
     bool fresh;
@@ -274,11 +275,17 @@ static const struct jfr_stack_frame *method_of(struct jfr_chunk *chunk,
                 class_name = jfr_text(chunk, jfr_value(&class, JFR_NAME_NAME));
         }
         bool library = descriptor != NULL && strcmp(descriptor, "()") == 0;
-        decoded->method.label = label_of(chunk, class_name, name, library);
-        decoded->method.kind = library ? JFR_FRAME_NATIVE : JFR_FRAME_JAVA;
+        bool in_class = class_name != NULL && strcmp(class_name, "[unknown]") != 0;
+        struct stack_frame *frame = &decoded->method;
+        frame->name = name != NULL ? name : "[unknown]";
+        frame->kind = library ? CALL_FRAME_NATIVE : CALL_FRAME_JAVA;
+        if (in_class && library)
+            frame->library = library_name(chunk, class_name);
+        else if (in_class)
+            frame->name = method_name(chunk, class_name, frame->name);
         decoded->kind = METHOD;
     }
-    bool good = decoded != NULL && decoded->kind == METHOD && decoded->method.label != NULL;
+    bool good = decoded != NULL && decoded->kind == METHOD && decoded->method.name != NULL;
     return good ? &decoded->method : NULL;
 }
 
@@ -296,11 +303,10 @@ static bool decode_frames(struct jfr_chunk *chunk, const struct jfr_value *array
         struct jfr_values values;
         if (!jfr_chunk_decode(chunk, &cursor, array->type, &values, NULL, NULL))
             return false;
-        const struct jfr_stack_frame *method =
-            method_of(chunk, jfr_value(&values, JFR_NAME_METHOD));
+        const struct stack_frame *method = method_of(chunk, jfr_value(&values, JFR_NAME_METHOD));
         const struct jfr_value *line = jfr_value(&values, JFR_NAME_LINE_NUMBER);
-        struct jfr_stack_frame *frame = &trace->frames[i];
-        *frame = method != NULL ? *method : (struct jfr_stack_frame){.label = "[unknown]"};
+        struct stack_frame *frame = &trace->frames[i];
+        *frame = method != NULL ? *method : (struct stack_frame){.name = "[unknown]"};
         frame->line = line != NULL ? (int32_t)line->number : 0;
         trace->depth++;
     }
@@ -343,12 +349,4 @@ const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_va
         }
     }
     return decoded != NULL && decoded->kind == THREAD ? &decoded->thread : NULL;
-}
-
-char *jfr_frame_text(const struct jfr_stack_frame *frame)
-{
-    char *text = NULL;
-    if (frame->line <= 0)
-        return strdup(frame->label);
-    return asprintf(&text, "%s:%d", frame->label, frame->line) >= 0 ? text : NULL;
 }

@@ -8,11 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The thread of the attach listener, and one that the JVM may create meanwhile. */
 #define THREADS_NEEDED         2
 /* A stack of HotSpot's default size is 1 MB; glibc may reserve an arena beside it, and does without when it cannot. */
 #define ADDRESSES_NEEDED_BYTES ((int64_t)16 << 20)
+
+/* The connection that the listener accepts, a file of the answer, and what the application opens meanwhile. */
+#define DESCRIPTORS_NEEDED 8
 
 /* Resident memory, measured in a memory group (JDK 17 and 25, 2026-11-24): attach and an NMT summary 0.1 to 0.3 MB, a
  * heap dump of a small heap 1.1 to 2.3 MB, the agent's load and 2 s of sampling 0.8 MB. */
@@ -68,6 +72,34 @@ static bool bound_by_processes(struct span status)
     return number_of(status, "Uid:") > 0 && (effective & free_of_it) == 0;
 }
 
+/* How many the process has open; from Linux 6.2 on without counting. -1: that cannot be seen. */
+static int64_t descriptors(pid_t pid)
+{
+    char path[32];
+    struct stat status;
+    int64_t count = -2; /* "." and ".." */
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    if (stat(path, &status) == 0 && status.st_size > 0)
+        return status.st_size;
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return -1;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Seen on JDK 17 and 25: where the listener's accept() fails its thread ends, and nobody can attach any more. */
+static const char *no_descriptor(pid_t pid, struct span limits)
+{
+    int64_t most = limits.ptr != NULL ? number_of(limits, "Max open files") : -1;
+    return most >= 0 && descriptors(pid) > most - DESCRIPTORS_NEEDED
+               ? "RLIMIT_NOFILE leaves it no descriptor, and HotSpot's attach listener ends when "
+                 "it gets none"
+               : NULL;
+}
+
 #define NO_THREAD(limit) limit " leaves it no thread, and HotSpot ends when attach gets none"
 
 const char *room_for_thread(const struct target *target)
@@ -78,6 +110,8 @@ const char *room_for_thread(const struct target *target)
     const char *what = NULL;
     if (pids >= 0 && pids < THREADS_NEEDED)
         what = NO_THREAD("pids.max of its control group");
+    if (what == NULL)
+        what = no_descriptor(target->pid, limits);
     if (what == NULL && limits.ptr != NULL && status.ptr != NULL) {
         int64_t addresses = number_of(limits, "Max address space");
         int64_t processes = number_of(limits, "Max processes");
@@ -96,7 +130,14 @@ const char *room_for_thread(const struct target *target)
 const char *room_for_question(const struct target *target, const char *question, char *words,
                               size_t size)
 {
+    struct span limits = proc_read(target->pid, "limits");
+    const char *what = no_descriptor(target->pid, limits);
     int64_t left = memory_room(target->pid);
+    free((void *)limits.ptr);
+    if (what != NULL) {
+        snprintf(words, size, "%s", what);
+        return words;
+    }
     for (size_t i = 0; left >= 0 && i < sizeof needs / sizeof *needs; i++) {
         if (strncmp(question, needs[i].beginning, strlen(needs[i].beginning)) != 0)
             continue;

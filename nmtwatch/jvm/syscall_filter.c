@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -650,6 +651,21 @@ void syscall_filter_unknown(struct syscall_filter *filter, const char *why)
     set_all(filter, FILTER_KILLS);
 }
 
+/* A service of a systemd that runs in a container itself, with as many filters as that systemd has: they are those that
+ * the container's manager (systemd-nspawn, LXC) gives to all of it, whose default refuses with an error. */
+static bool is_all_containers(const char *group, int filters, struct syscall_filter *filter)
+{
+    char unit[sizeof filter->name];
+    struct mode init = mode_of(1, "status");
+    if (filters < 1 || init.filters != filters || !unit_of(group, unit, sizeof unit))
+        return false;
+    FILE *file = fopen("/run/systemd/container", "re");
+    bool known = file != NULL && fscanf(file, "%63s", filter->name) == 1;
+    if (file != NULL)
+        fclose(file);
+    return known;
+}
+
 void syscall_filter_look(const struct target *target, struct syscall_filter *filter)
 {
     pid_t threads[THREADS_MAX];
@@ -670,7 +686,8 @@ void syscall_filter_look(const struct target *target, struct syscall_filter *fil
         filter->source = FILTER_UNKNOWN;
         if (mode.mode != 2)
             snprintf(filter->name, sizeof filter->name, "its /proc status does not say");
-        if (is_container(group, filter)) {
+        if (is_container(group, filter) ||
+            (count == 1 && is_all_containers(group, mode.filters, filter))) {
             filter->source = FILTER_RUNTIME;
             set_all(filter, FILTER_ERRNO);
         } else
@@ -762,6 +779,7 @@ void syscall_filter_words(const struct syscall_filter *filter, char *out, size_t
 /* --- siblings ---------------------------------------------------------------------------------- */
 
 #define KILLED_MAX 64
+_Static_assert(KILLED_MAX *(17 + 17 + 48) <= FILTER_SIBLINGS_TEXT, "all of them are kept");
 
 static struct {
     struct filter_sibling family;
@@ -811,6 +829,29 @@ bool filter_sibling_was_killed(const struct filter_sibling *family, const char *
             return true;
     }
     return false;
+}
+
+int filter_siblings_keep(char text[FILTER_SIBLINGS_TEXT])
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < killed_count; i++)
+        at += (size_t)snprintf(text + at, FILTER_SIBLINGS_TEXT - at,
+                               "%016" PRIx64 " %016" PRIx64 " %s\n", killed[i].family.command_line,
+                               killed[i].family.group, killed[i].question);
+    return killed_count;
+}
+
+void filter_siblings_recall(const char *text)
+{
+    struct filter_sibling family;
+    char question[sizeof killed[0].question];
+    for (; text != NULL; text = strchr(text, '\n')) {
+        text += *text == '\n';
+        if (sscanf(text, "%16" SCNx64 " %16" SCNx64 " %47[^\n]", &family.command_line,
+                   &family.group, question) == 3)
+            filter_sibling_killed(&family, question);
+    }
 }
 
 static bool ask_anyway;

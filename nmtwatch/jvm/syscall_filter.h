@@ -10,7 +10,8 @@
  *                        waits for the others to end, stands still for the time; stopped_us says for how long.
  *                        Needs CAP_SYS_ADMIN, and that this process has no filter itself
  *   the runtime          by the control group: the default profiles of docker, containerd, CRI-O and podman refuse
- *                        with an error
+ *                        with an error; so do those of systemd-nspawn and LXC, for a service in such a container that
+ *                        has no filter more than its systemd
  *
  * Where all of them say nothing each call may kill. A filter cannot be taken back, only added to, so an answer
  * holds until the number of filters (Seccomp_filters:) changes; it is kept for so long.
@@ -66,7 +67,8 @@ enum filter_verdict syscall_filter_verdict(const struct syscall_filter *filter,
 void syscall_filter_words(const struct syscall_filter *filter, char *out, size_t size);
 
 /* filter_sibling: JVMs of the same user with the same command line, or of the same unit or container. After one was
- * killed (SIGSYS) by a question the others are not asked it, as long as this process lives. */
+ * killed (SIGSYS) by a question the others are not asked it, as long as this process lives, and the next one that
+ * recalls what is kept: a line for each. */
 struct filter_sibling {
     uint64_t command_line, group; /* hashes; 0: not known */
 };
@@ -74,6 +76,10 @@ struct filter_sibling {
 void filter_sibling_of(const struct target *target, struct filter_sibling *family);
 void filter_sibling_killed(const struct filter_sibling *family, const char *question);
 bool filter_sibling_was_killed(const struct filter_sibling *family, const char *question);
+#define FILTER_SIBLINGS_TEXT 8192
+/* How many lines. */
+int filter_siblings_keep(char text[FILTER_SIBLINGS_TEXT]);
+void filter_siblings_recall(const char *text);
 
 /* `nmt_under_seccomp`: from now on a question that kills, or may kill, is asked all the same. */
 void syscall_filter_ask_anyway(bool anyway);

@@ -6,6 +6,7 @@
 #include "floor/hotspot/load.h"
 #include "analyzers/classes/stem_table.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_object.h"
 #include "nmtwatch/observe/remote.h"
 #include "nmtwatch/observe/stacks.h"
 
@@ -18,7 +19,6 @@
 #define TRIES       100 /* threads end meanwhile */
 #define UNREAD      "[class not read]"
 #define OTHER       "[other classes]"
-#define MARK_SHIFT  42 /* of the class's number in a mark word; JDK 24 */
 
 struct class_row {
     char *name;
@@ -31,9 +31,6 @@ struct allocations {
     uintptr_t *thread; /* without a sample yet, ascending; 1 is added when it has one */
     size_t threads;
     uintptr_t ended_bytes; /* ThreadService::_exited_allocated_bytes; 0: there is none */
-    bool compact, narrow;  /* where an object has its class, and how */
-    uintptr_t narrow_base;
-    uint32_t narrow_shift, mark_shift;
     struct class_row row[CLASSES_MAX];
     size_t rows;
     uint16_t place[PLACES]; /* row + 1; 0: free */
@@ -144,20 +141,6 @@ static struct weight_sums *sums_of(struct allocations *allocations, const char *
     return &row->sums;
 }
 
-/* The mark word, the class's number or its address, an array's length: [mark 8][class 4][length 4], without
- * compressed classes [mark 8][class 8][length 4], with compact headers [class in the mark 8][length 4]. */
-static uintptr_t class_of(const struct allocations *allocations, const uint64_t *word,
-                          uint32_t *length)
-{
-    uint64_t number = allocations->compact ? word[0] >> allocations->mark_shift : (uint32_t)word[1];
-    *length = (uint32_t)(allocations->compact  ? word[1]
-                         : allocations->narrow ? word[1] >> 32
-                                               : word[2]);
-    if (!allocations->narrow && !allocations->compact)
-        return word[1];
-    return number != 0 ? allocations->narrow_base + (number << allocations->narrow_shift) : 0;
-}
-
 /* By HotSpot's layout helper: of an instance its size; of an array (below 0) the header's and log2 of the
  * element's. 0: not known. */
 static int64_t size_of(uintptr_t klass, uint32_t length)
@@ -193,7 +176,7 @@ void allocations_object(struct allocations *allocations, const struct perf_sampl
                         struct allocation *out)
 {
     uint32_t length = 0;
-    uintptr_t klass = sample->object != NULL ? class_of(allocations, sample->object, &length) : 0;
+    uintptr_t klass = sample->object != NULL ? heap_object_class(sample->object, &length) : 0;
     int64_t size = 0;
     name_class(klass, out->name);
     if (strcmp(out->name, UNREAD) != 0)
@@ -217,15 +200,6 @@ void allocations_tlab(struct allocations *allocations, uintptr_t klass, uint64_t
 
 /* --- from the beginning to the end -------------------------------------------------------------- */
 
-/* A bool of libjvm; `instead` where this JDK has none of that name. */
-static bool flag_of(const struct elf_file *file, const char *name, bool instead)
-{
-    uint64_t address;
-    return elf_file_data(file, name, 1, &address)
-               ? load_u8(remote_jvm()->bias + address, instead) != 0
-               : instead;
-}
-
 struct allocations *allocations_open(int64_t every_bytes, char *error, size_t error_size)
 {
     uint64_t address;
@@ -240,15 +214,7 @@ struct allocations *allocations_open(int64_t every_bytes, char *error, size_t er
         layout.thread_allocated >= 0 && layout.thread_tlab >= 0 && layout.tlab_start >= 0 &&
         layout.tlab_top >= 0)
         allocations->ended_bytes = remote_jvm()->bias + address;
-    allocations->compact = flag_of(file, "UseCompactObjectHeaders", false);
-    /* Later JDKs know no other. */
-    allocations->narrow = flag_of(file, "UseCompressedClassPointers", true);
-    allocations->narrow_base = load_pointer(layout.narrow_base);
-    allocations->narrow_shift = load_u32(layout.narrow_shift, 0);
-    allocations->mark_shift =
-        layout.mark_klass_shift > 0 ? (uint32_t)layout.mark_klass_shift & 63 : MARK_SHIFT;
-    if (every_bytes == 0 || (layout.klass_layout_helper >= 0 && layout.narrow_base != 0 &&
-                             layout.narrow_shift != 0 && allocations->narrow_shift < 32))
+    if (every_bytes == 0 || heap_object_known())
         return allocations;
     snprintf(error, error_size, "the tables of JDK %d do not say where an object's class is",
              layout.jdk_major);

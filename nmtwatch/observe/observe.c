@@ -7,6 +7,7 @@
 #include "floor/base/normalize.h"
 #include "nmtwatch/observe/allocations.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_object.h"
 #include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/rss.h"
 #include "nmtwatch/observe/stacks.h"
@@ -266,35 +267,29 @@ static bool probed_class(const struct perf_sample *sample, const struct place_ev
     return true;
 }
 
-/* Frames of Java alone where there are any: how the VM came to the probe is the same each time. */
-static int without_vm(const struct stack_frame *frames, int depth)
+/* Frames of Java alone where there are any: how the VM came to the probe is the same each time. jmethodIDs: from
+ * the library that asked the VM for them. */
+static int without_vm(const struct stack_frame *frames, int depth, enum event_role role)
 {
     int first = 0;
-    while (first < depth && !frames[first].java)
+    while (first < depth && frames[first].kind != CALL_FRAME_JAVA &&
+           (role != ROLE_ID || stack_frame_is_of(&frames[first], "libjvm")))
         first++;
     return first < depth ? first : 0;
 }
 
 static void take_class(struct observation *observation, const struct perf_sample *sample,
-                       const struct place_event *event, const struct stack_frame *frames, int depth,
-                       enum stack_outcome outcome)
+                       const struct place_event *event, const struct stack_frame *frames, int depth)
 {
-    struct labelled_frame labelled[STACK_FRAMES_MAX + 1];
     char name[CLASS_NAME_MAX] = "", family_name[CLASS_FAMILY_MAX] = "[class not read]";
-    int count = 0;
     bool named = probed_class(sample, event, name);
     if (named)
         class_family(name, strlen(name), family_name);
     struct class_family *family = class_makers_family(observation->builder, family_name);
     if (family == NULL)
         return;
-    for (int i = 0; i < depth; i++)
-        labelled[count++] = (struct labelled_frame){
-            frames[i].name, frames[i].line, frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
-    if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
-        labelled[count++] = (struct labelled_frame){STACK_CUT, 0, CALL_FRAME_NATIVE};
     family->loaded++;
-    class_makers_add(observation->builder, family, named ? name : NULL, labelled, count, 1);
+    class_makers_add(observation->builder, family, named ? name : NULL, frames, depth, 1);
 }
 
 /* What the kernel calls a thread, at most a second ago; "": it has ended. Until the next call. */
@@ -327,23 +322,26 @@ static void take(void *context, const struct perf_sample *sample)
     struct observation *observation = context;
     struct observe_report *report = observation->report;
     const struct place_event *event = &observation->event[sample->place];
-    struct stack_frame frames[STACK_FRAMES_MAX];
-    struct call_frame put[STACK_FRAMES_MAX + 3];
+    struct stack_frame room[STACK_FRAMES_MAX + 3],
+        *frames = room + 1; /* the class allocated, the thread */
     struct allocation what = {.bytes = 1};
-    int count = 0;
     char name[CALL_THREAD_NAME_MAX];
     enum stack_outcome outcome;
     int depth = stacks_walk(sample, frames, STACK_FRAMES_MAX, &outcome);
     bool native = event->role == ROLE_SAMPLE || event->role == ROLE_FAULT;
-    int first = native ? 0 : without_vm(frames, depth);
+    int first = native ? 0 : without_vm(frames, depth, event->role);
+    frames += first;
+    depth -= first;
     report->samples++;
     report->outcome[outcome].stacks++;
-    if (event->role == ROLE_CLASS_LOADED) {
-        take_class(observation, sample, event, frames + first, depth - first, outcome);
-        return;
-    }
     if (event->role == ROLE_FAULT) {
         rss_touch(observation->rss, sample, frames, depth);
+        return;
+    }
+    if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
+        frames[depth++] = (struct stack_frame){.name = STACK_CUT, .kind = CALL_FRAME_NATIVE};
+    if (event->role == ROLE_CLASS_LOADED) {
+        take_class(observation, sample, event, frames, depth);
         return;
     }
     if (event->role == ROLE_OBJECT)
@@ -352,19 +350,16 @@ static void take(void *context, const struct perf_sample *sample)
         allocations_tlab(observation->allocations, function_argument(sample, 0),
                          function_argument(sample, 2),
                          &what); /* size: of the TLAB, of the object */
-    if (observation->allocations != NULL)
-        put[count++] = (struct call_frame){what.name, CALL_FRAME_CLASS};
-    for (int i = first; i < depth; i++)
-        put[count++] = (struct call_frame){frames[i].name,
-                                           frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
-    if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
-        put[count++] = (struct call_frame){STACK_CUT, CALL_FRAME_NATIVE};
-    if (event->role == ROLE_SAMPLE)
+    if (observation->allocations != NULL) {
+        *--frames = (struct stack_frame){.name = what.name, .kind = CALL_FRAME_CLASS};
+        depth++;
+    }
+    if (event->role == ROLE_SAMPLE) {
         call_tree_at(report->tree, clock_ms(CLOCK_REALTIME));
-    if (event->role == ROLE_SAMPLE)
-        count =
-            call_frames_of_thread(put, count, thread_name((pid_t)report->pid, sample->tid), name);
-    call_tree_add_part(report->tree, put, count, what.bytes, what.fixed);
+        depth = call_frames_of_thread(frames, depth, thread_name((pid_t)report->pid, sample->tid),
+                                      name);
+    }
+    call_tree_add_part(report->tree, frames, depth, what.bytes, what.fixed);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -511,6 +506,10 @@ static bool open_all(struct observation *observation, const struct target *targe
     if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU &&
         mode != OBSERVE_RSS)
         return text_error(error, error_size, "%s", report->note);
+    if (report->note[0] == '\0')
+        heap_objects_begin(mode == OBSERVE_CLASSES || mode == OBSERVE_RSS ? target : NULL);
+    if (mode == OBSERVE_CPU && report->note[0] == '\0')
+        report->inlined_apart = !stacks_jvm_flag("DebugNonSafepoints", true);
     if (!add_events(observation, error, error_size) ||
         (mode == OBSERVE_ALLOC && !open_allocations(observation, target, error, error_size)))
         return false;

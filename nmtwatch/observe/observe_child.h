@@ -77,18 +77,16 @@ bool observe_request_valid(const void *bytes, size_t size, bool trusted);
 pid_t observe_child_fork(const struct target *target, const struct observe_request *request,
                          int fd);
 
-/* observe_answer: what a short observation found, read from its table as JSON (docs/json/observe.md) or its
- * stacks, for those who make one by themselves: a watch on suspicion, a triage.
+/* observe_answer: what a short observation found, read from its table as JSON (docs/json/observe.md), for
+ * those who make one by themselves: a watch on suspicion, a triage.
  *
  * Pure; any thread. */
 /* Of `classes`: the families with the place that asked for them, most classes first. How many; 0 for a text that
  * is none. */
 int observe_callers(const char *text, size_t length, struct caller_row *rows, int max);
-/* Of `rss`, as collapsed stacks: the code that touched most of what grew outside of NMT. have is false when nothing
- * did. The text is cut up. */
-void observe_outside(char *text, struct facts_toucher *toucher);
-/* Of `rss`, as JSON: what glibc's malloc keeps free and resident, and in how many arenas. */
-void observe_arenas(const char *text, size_t length, struct facts_toucher *toucher);
+/* Of `rss`: the code that touched most of what grew outside of NMT. have is false when nothing did. And
+ * what glibc's malloc keeps free and resident. */
+void observe_outside(const char *text, size_t length, struct facts_toucher *toucher);
 /* Of `methods`: the jmethodIDs there are. False: they were not counted. */
 bool observe_ids(const char *text, size_t length, struct facts_ids *ids);
 

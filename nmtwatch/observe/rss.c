@@ -1,6 +1,7 @@
 #include "nmtwatch/observe/rss.h"
 
 #include "nmtwatch/jvm/proc.h"
+#include "analyzers/classes/call_site.h"
 #include "analyzers/model/texts.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "floor/base/fold_hash.h"
@@ -105,7 +106,7 @@ struct rss_watch {
     uint32_t touches;
     struct touched_stack *stack; /* hashed; depth 0: free */
     uint32_t stacks;
-    struct call_frame *frames;
+    struct stack_frame *frames;
     uint32_t frame_count;
     double dropped; /* faults that found no room here */
 };
@@ -163,19 +164,6 @@ struct rss_watch *rss_open(const struct target *target, char *error, size_t erro
 
 /* --- touches ---------------------------------------------------------------------------------- */
 
-/* "libjvm" of "os::malloc [libjvm]"; NULL: Java, or not known. */
-static const char *library_of(const struct stack_frame *frame)
-{
-    const char *bracket = frame->java ? NULL : strrchr(frame->name, '[');
-    return bracket != NULL && bracket > frame->name ? bracket + 1 : NULL;
-}
-
-static bool is_library(const char *library, const char *name)
-{
-    size_t length = strlen(name);
-    return library != NULL && strncmp(library, name, length) == 0 && library[length] == ']';
-}
-
 static bool begins_with_one(const char *name, const char *const *begins)
 {
     for (; *begins != NULL; begins++)
@@ -203,24 +191,28 @@ static const char *const COLLECTS[] = {"GangWorker::",
                                        NULL};
 static const char *const ON_BEHALF[] = {"Unsafe_", NULL};
 
+/* How memory is asked for, not by whom. */
+static bool is_plumbing(const struct stack_frame *frame)
+{
+    return frame->kind == CALL_FRAME_NATIVE &&
+           (frame->library == NULL || stack_frame_is_of(frame, "libc") ||
+            stack_frame_is_of(frame, this_machine.loader) ||
+            strncmp(frame->library, "libpthread", strlen("libpthread")) == 0);
+}
+
 /* The first that is not the C library: libjvm's own memory is NMT's, that of other libraries is not. */
 static enum owner owner_of(const struct stack_frame *frames, int depth)
 {
     int at = 0;
-    for (; at < depth; at++) {
-        const char *library = library_of(&frames[at]);
-        if (frames[at].java || (library != NULL && !is_library(library, "libc") &&
-                                !is_library(library, this_machine.loader) &&
-                                strncmp(library, "libpthread", strlen("libpthread")) != 0))
-            break;
-    }
+    while (at < depth && is_plumbing(&frames[at]))
+        at++;
     if (at == depth)
         return OWNER_OTHER;
-    if (frames[at].java)
+    if (frames[at].kind == CALL_FRAME_JAVA)
         return OWNER_JAVA;
-    if (!is_library(library_of(&frames[at]), "libjvm"))
+    if (!stack_frame_is_of(&frames[at], "libjvm"))
         return OWNER_OTHER;
-    for (int i = at; i < depth && is_library(library_of(&frames[i]), "libjvm"); i++) {
+    for (int i = at; i < depth && stack_frame_is_of(&frames[i], "libjvm"); i++) {
         if (begins_with_one(frames[i].name, ON_BEHALF))
             return OWNER_JAVA;
         if (begins_with_one(frames[i].name, COLLECTS))
@@ -232,7 +224,7 @@ static enum owner owner_of(const struct stack_frame *frames, int depth)
 static bool has_jvm(const struct stack_frame *frames, int depth)
 {
     for (int i = 0; i < depth; i++)
-        if (frames[i].java || is_library(library_of(&frames[i]), "libjvm"))
+        if (frames[i].kind == CALL_FRAME_JAVA || stack_frame_is_of(&frames[i], "libjvm"))
             return true;
     return false;
 }
@@ -257,9 +249,8 @@ static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *fr
         .owner = owner_of(frames, depth),
         .jvm = has_jvm(frames, depth),
     };
-    for (int i = 0; i < depth; i++)
-        watch->frames[watch->frame_count++] = (struct call_frame){
-            frames[i].name, frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
+    memcpy(watch->frames + watch->frame_count, frames, (size_t)depth * sizeof *frames);
+    watch->frame_count += (uint32_t)depth;
     watch->stacks++;
     return slot;
 }
@@ -402,6 +393,12 @@ static int by_bytes(const void *a, const void *b)
     return (left->bytes < right->bytes) - (left->bytes > right->bytes);
 }
 
+static int by_grown(const void *a, const void *b)
+{
+    const struct observe_grower *left = a, *right = b;
+    return (left->bytes < right->bytes) - (left->bytes > right->bytes);
+}
+
 static int by_page(const void *a, const void *b)
 {
     const struct touch *left = a, *right = b;
@@ -479,11 +476,42 @@ static void raise_by_unseen(const struct rss_watch *watch, const struct mappings
     }
 }
 
+/* The line of the application, and the function of a library that does it. */
+static void add_grower(struct observe_report *report, const struct stack_frame *frames, int depth,
+                       bool outside, int64_t bytes)
+{
+    struct observe_grower *at = report->grower;
+    int native = 0, i = 0;
+    while (native < depth &&
+           (is_plumbing(&frames[native]) || stack_frame_is_of(&frames[native], "libjvm")))
+        native++;
+    bool is_native = native < depth && frames[native].kind == CALL_FRAME_NATIVE;
+    int by = call_site_find(frames, depth).asked_by;
+    char *in_text = is_native ? stack_frame_label(&frames[native]) : NULL;
+    char *by_text = by >= 0 ? stack_frame_text(&frames[by]) : NULL;
+    struct observe_grower grower = {.outside = outside};
+    if (in_text != NULL)
+        snprintf(by_text != NULL ? grower.in : grower.by, sizeof grower.in, "%s", in_text);
+    if (by_text != NULL)
+        snprintf(grower.by, sizeof grower.by, "%s", by_text);
+    free(in_text);
+    free(by_text);
+    while (i < report->grower_count &&
+           (at[i].outside != outside || strcmp(at[i].by, grower.by) != 0 ||
+            strcmp(at[i].in, grower.in) != 0))
+        i++;
+    if (grower.by[0] == '\0' || i == OBSERVE_GROWERS_MAX)
+        return;
+    if (i == report->grower_count)
+        at[report->grower_count++] = grower;
+    at[i].bytes += bytes;
+}
+
 /* Each stack's share of what its mapping grew by. */
 static void share_out(struct rss_watch *watch, const struct mappings *after,
                       struct observe_report *report)
 {
-    struct call_frame frames[STACK_FRAMES_MAX + 1];
+    struct stack_frame frames[STACK_FRAMES_MAX + 1];
     weigh_touches(watch, after);
     for (uint32_t i = 0; i < watch->touches; i++) {
         struct mapping *mapping = mapping_of(after, watch->touch[i].address);
@@ -505,9 +533,10 @@ static void share_out(struct rss_watch *watch, const struct mappings *after,
         if (bytes <= 0)
             continue;
         memcpy(frames, watch->frames + stack->first, depth * sizeof *frames);
-        frames[depth] = (struct call_frame){ROW[row].name, CALL_FRAME_STATE};
+        frames[depth] = (struct stack_frame){.name = ROW[row].name, .kind = CALL_FRAME_STATE};
         call_tree_add(report->tree, frames, (int)depth + 1, bytes);
         add_row(report, row, bytes);
+        add_grower(report, frames, (int)depth, ROW[row].outside, bytes);
     }
 }
 
@@ -559,6 +588,7 @@ bool rss_close(struct rss_watch *watch, const struct target *target, struct obse
             arenas.count,      arenas.why,       arenas.system_bytes, arenas.free_bytes,
             arenas.trim_bytes, arenas.top_bytes, arenas.partial};
         qsort(report->growth, (size_t)report->growth_count, sizeof *report->growth, by_bytes);
+        qsort(report->grower, (size_t)report->grower_count, sizeof *report->grower, by_grown);
     }
     if (watch != NULL) {
         free(watch->before.at);

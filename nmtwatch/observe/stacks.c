@@ -10,6 +10,7 @@
 #include "floor/hotspot/call_frame.h"
 #include "floor/hotspot/frame_rule.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_object.h"
 #include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 
@@ -46,13 +47,15 @@ struct method_name {
     uintptr_t method, identity; /* 0: free */
     uint64_t hash;
     char *name;
+    enum code_origin origin;
     uint8_t *lines;
     size_t lines_bytes;
 };
 
 struct place_name {
     uintptr_t pc; /* 0: free */
-    char *name;
+    char *name;   /* the library's short name is behind its end */
+    const char *library;
 };
 
 struct java_thread {
@@ -140,6 +143,16 @@ static const struct elf_file *file_of(struct remote_library *library, char *erro
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size)
 {
     return file_of(remote_jvm(), error, error_size);
+}
+
+bool stacks_jvm_flag(const char *name, bool instead)
+{
+    char error[200];
+    uint64_t address;
+    const struct elf_file *file = stacks_jvm_file(error, sizeof error);
+    return file != NULL && elf_file_data(file, name, 1, &address)
+               ? load_u8(remote_jvm()->bias + address, instead) != 0
+               : instead;
 }
 
 /* From .eh_frame_hdr to the end of its segment: linkers put .eh_frame behind it. */
@@ -252,8 +265,11 @@ static const struct method_name *name_of_method(uintptr_t method)
     if (name == NULL)
         return NULL;
     uint8_t lines[METHOD_LINES_MAX];
-    *entry = (struct method_name){
-        .method = method, .identity = reading.const_method, .hash = hash, .name = name};
+    *entry = (struct method_name){.method = method,
+                                  .identity = reading.const_method,
+                                  .hash = hash,
+                                  .name = name,
+                                  .origin = class_origin(reading.holder)};
     entry->lines_bytes = method_reading_lines(&reading, lines, sizeof lines);
     entry->lines = entry->lines_bytes > 0 ? malloc(entry->lines_bytes) : NULL;
     if (entry->lines != NULL)
@@ -292,26 +308,38 @@ static void library_name(const char *path, char *out, size_t size)
         *suffix = '\0';
 }
 
-static const char *name_of_place(uintptr_t pc)
+static struct stack_frame frame_of_place(uintptr_t pc)
 {
+    struct stack_frame frame = {.name = "[unknown]", .kind = CALL_FRAME_NATIVE};
     size_t slot = slot_of(pc, PLACES_SLOTS);
-    for (; stacks.place[slot].pc != 0; slot = (slot + 1) & (PLACES_SLOTS - 1))
-        if (stacks.place[slot].pc == pc)
-            return stacks.place[slot].name;
+    while (stacks.place[slot].pc != 0 && stacks.place[slot].pc != pc)
+        slot = (slot + 1) & (PLACES_SLOTS - 1);
+    struct place_name *place = &stacks.place[slot];
+    if (place->pc == pc) {
+        frame.name = place->name;
+        frame.library = place->library;
+        return frame;
+    }
     struct remote_library *library = remote_library_of(pc);
     char short_name[128], function[512] = "", unheard[200], *name = NULL;
+    if (library != NULL && stacks.places == PLACES_MAX)
+        frame.name = "[more places than are kept]";
     if (library == NULL || stacks.places == PLACES_MAX)
-        return library == NULL ? "[unknown]" : "[more places than are kept]";
+        return frame;
     const struct elf_file *file = file_of(library, unheard, sizeof unheard);
     const char *symbol = file != NULL ? elf_file_function(file, pc - library->bias, NULL) : NULL;
     if (symbol != NULL)
         symbol_name(symbol, function, sizeof function);
     library_name(library->path, short_name, sizeof short_name);
-    if (asprintf(&name, "%s [%s]", function[0] != '\0' ? function : "[unknown]", short_name) < 0)
-        return "[unknown]";
-    stacks.place[slot] = (struct place_name){pc, name};
+    if (function[0] == '\0')
+        snprintf(function, sizeof function, "[unknown]");
+    if (asprintf(&name, "%s%c%s", function, '\0', short_name) < 0)
+        return frame;
+    *place = (struct place_name){pc, name, name + strlen(name) + 1};
     stacks.places++;
-    return name;
+    frame.name = place->name;
+    frame.library = place->library;
+    return frame;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -390,11 +418,6 @@ static bool is_java(uintptr_t pc)
     return pc >= stacks.code_low && pc < stacks.code_high;
 }
 
-static void put(struct stack_frame *out, int *depth, const char *name, int line, bool java)
-{
-    out[(*depth)++] = (struct stack_frame){.name = name, .line = line, .java = java};
-}
-
 /* Native frames, until Java or the end. *end: whether it is the outermost one. */
 static int walk_native(struct walk_start *at, struct stack_frame *out, int max, bool *end)
 {
@@ -402,7 +425,7 @@ static int walk_native(struct walk_start *at, struct stack_frame *out, int max, 
     bool first = true;
     *end = false;
     while (!is_java(at->pc) && depth < max && depth < NATIVE_MAX) {
-        put(out, &depth, name_of_place(first ? at->pc : at->pc - 1), 0, false);
+        out[depth++] = frame_of_place(first ? at->pc : at->pc - 1);
         /* A call may be the last instruction of its function. */
         struct frame_rule rule = rule_at(first ? at->pc : at->pc - 1);
         if (rule.kind != FRAME_RULE_CALLER) {
@@ -424,15 +447,17 @@ static int walk_native(struct walk_start *at, struct stack_frame *out, int max, 
     return depth;
 }
 
-static int put_java(const struct walked_frame *walked, int count, struct stack_frame *out)
+static void put_java(const struct walked_frame *walked, int count, struct stack_frame *out)
 {
-    int depth = 0;
     for (int i = 0; i < count; i++) {
         const struct method_name *method = name_of_method(walked[i].method);
-        put(out, &depth, method != NULL ? method->name : "[unknown Java method]",
-            method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0, true);
+        out[i] = (struct stack_frame){
+            .name = method != NULL ? method->name : "[unknown Java method]",
+            .kind = CALL_FRAME_JAVA,
+            .line = method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0,
+            .origin = method != NULL ? method->origin : ORIGIN_UNKNOWN,
+        };
     }
-    return depth;
 }
 
 static int walk(const struct perf_sample *sample, struct stack_frame *out, int max,
@@ -474,7 +499,8 @@ static int walk(const struct perf_sample *sample, struct stack_frame *out, int m
             start.stack_high = remote_stack_end();
         java = from_java ? walk_java(&start, walked, max - depth, &code)
                          : walk_java_from_call(&start, walked, max - depth, &code);
-        depth += put_java(walked, java, out + depth);
+        put_java(walked, java, out + depth);
+        depth += java;
         end = code == WALK_OK;
     }
     *outcome = end && depth < max                        ? STACK_COMPLETE

@@ -9,6 +9,7 @@
  * One process at a time; one thread. */
 #pragma once
 
+#include "analyzers/model/stack_frame.h"
 #include "floor/base/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
 #include "nmtwatch/observe/remote.h"
@@ -29,17 +30,11 @@ const char *stack_outcome_text(enum stack_outcome outcome);
 
 #define STACK_FRAMES_MAX 1024
 
-struct stack_frame {
-    const char *name; /* "com.acme.Rules.eval" or "JavaThread::run [libjvm]"; until stacks_close */
-    int line;         /* of Java code; 0: not known */
-    bool java;
-};
-
 /* Reads where HotSpot keeps what the walker needs. remote_open has been called. False with one sentence:
  * then stacks have native frames only. */
 bool stacks_open(char *error, size_t error_size);
 void stacks_close(void);
-/* Innermost first. The copy in the sample is used during the call only. */
+/* Innermost first; texts are kept until stacks_close. The copy in the sample is used during the call only. */
 int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
                 enum stack_outcome *outcome);
 /* The JavaThread whose stack the sample is of; 0: not one of Java's, or not known. */
@@ -51,3 +46,5 @@ int stacks_left_out(void);
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */
 struct elf_file;
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size);
+/* A bool of libjvm; `instead` where this JDK has none of that name. */
+bool stacks_jvm_flag(const char *name, bool instead);

@@ -28,6 +28,8 @@ struct story {
     enum story_kind kind;
     struct class_makers classes;
     struct jfr_live live;
+    struct profile profile; /* of the one of the two that it is */
+    const char *damage;     /* of the recording; "" */
 };
 
 static const struct {
@@ -68,11 +70,26 @@ void story_shot_options(enum story_kind kind, struct start_options *options)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-static bool read_story(struct story *story, int recording, char *error, size_t error_size)
+static bool read_story(struct story *story, int recording, const char *title, char *error,
+                       size_t error_size)
 {
-    return story->kind == STORY_CLASSES
-               ? jfr_classes_read(&story->classes, recording, "the recording", error, error_size)
-               : jfr_live_read(&story->live, recording, "the recording", error, error_size);
+    bool classes = story->kind == STORY_CLASSES;
+    if (!(classes ? jfr_classes_read(&story->classes, recording, "the recording", error, error_size)
+                  : jfr_live_read(&story->live, recording, "the recording", error, error_size)))
+        return false;
+    story->damage = classes ? story->classes.damage : story->live.damage;
+    story->profile = (struct profile){
+        .tree = classes ? story->classes.tree : story->live.tree,
+        .page = {.title = title,
+                 .unit = stories[story->kind].unit,
+                 .notes = &story->damage,
+                 .note_count = story->damage[0] != '\0'},
+        .about = {.type = classes ? "classes" : "inuse_space",
+                  .unit = classes ? "count" : "bytes",
+                  .duration_ns =
+                      (classes ? story->classes.duration_ms : story->live.duration_ms) * 1000000},
+    };
+    return true;
 }
 
 static void free_story(struct story *story)
@@ -97,57 +114,20 @@ static bool write_json(const struct story *story, FILE *out)
                                         : jfr_live_json(&story->live, out);
 }
 
-static bool write_flamegraph(const struct story *story, const char *title, FILE *out)
+static bool write_format(const struct story *story, enum profile_format format, FILE *out)
 {
-    const char *damage = story->kind == STORY_CLASSES ? story->classes.damage : story->live.damage;
-    const struct flamegraph_page page = {
-        .title = title,
-        .unit = stories[story->kind].unit,
-        .notes = &damage,
-        .note_count = damage[0] != '\0',
-    };
-    return flamegraph_write(story->kind == STORY_CLASSES ? story->classes.tree : story->live.tree,
-                            &page, out);
-}
-
-static bool write_pprof(const struct story *story, FILE *out)
-{
-    bool classes = story->kind == STORY_CLASSES;
-    const struct pprof_about about = {
-        .type = classes ? "classes" : "inuse_space",
-        .unit = classes ? "count" : "bytes",
-        .duration_ns = (classes ? story->classes.duration_ms : story->live.duration_ms) * 1000000,
-    };
-    return pprof_write(classes ? story->classes.tree : story->live.tree, &about, out);
-}
-
-static bool write_format(const struct story *story, enum profile_format format, const char *title,
-                         FILE *out)
-{
-    switch (format) {
-    case PROFILE_HTML:
-        return write_flamegraph(story, title, out);
-    case PROFILE_COLLAPSED:
-        return collapsed_write(
-            story->kind == STORY_CLASSES ? story->classes.tree : story->live.tree, out);
-    case PROFILE_TOP:
+    if (format == PROFILE_TOP)
         return write_json(story, out);
-    case PROFILE_TOP_TEXT:
-        print_table(story, SIZE_MAX, out);
-        return !ferror(out);
-    case PROFILE_PPROF:
-        return write_pprof(story, out);
-    case PROFILE_JFR:
-        break;
-    }
-    return false;
+    if (format != PROFILE_TOP_TEXT)
+        return profile_write(&story->profile, format, out);
+    print_table(story, SIZE_MAX, out);
+    return !ferror(out);
 }
 
-static int write_file(const struct story *story, const struct one_shot *shot, const char *title)
+static int write_file(const struct story *story, const struct one_shot *shot)
 {
     FILE *out = result_open(shot->output, 0);
-    if (result_close(out, shot->output,
-                     out != NULL && write_format(story, shot->format, title, out)))
+    if (result_close(out, shot->output, out != NULL && write_format(story, shot->format, out)))
         return 0;
     return print_failure(EXIT_IO, "nmtwatch profile: %s: %s\n", shot->output, strerror(errno));
 }
@@ -163,10 +143,10 @@ static int print_story(enum story_kind kind, const struct one_shot *shot, int re
                                   sizeof error))
             return print_failure(EXIT_IO, "nmtwatch profile: %s\n", error);
     }
-    if (!read_story(&story, recording, error, sizeof error))
+    if (!read_story(&story, recording, title, error, sizeof error))
         return print_failure(EXIT_IO, "nmtwatch profile: %s\n", escape_name(error).text);
     if (shot->output != NULL && shot->format != PROFILE_JFR)
-        code = write_file(&story, shot, title);
+        code = write_file(&story, shot);
     if (!shot->json)
         print_table(&story, ROWS, stdout);
     else if (!write_json(&story, stdout))
@@ -346,27 +326,6 @@ bool profile_output_possible(const char *output, char *error, size_t error_size)
     return text_error(error, error_size, "%s: %s", output, strerror(errno));
 }
 
-static bool write_summary(const struct jfr_profile *profile, enum profile_format format,
-                          const char *title, FILE *out)
-{
-    const char *unit;
-    switch (format) {
-    case PROFILE_HTML:
-        return jfr_profile_flamegraph(profile, title, out);
-    case PROFILE_COLLAPSED:
-        return collapsed_write(jfr_profile_samples(profile, &unit), out);
-    case PROFILE_TOP:
-        return jfr_profile_top_json(profile, out);
-    case PROFILE_TOP_TEXT:
-        return jfr_profile_top(profile, TOP_ROWS, out);
-    case PROFILE_PPROF:
-        return jfr_profile_pprof(profile, out);
-    case PROFILE_JFR:
-        break;
-    }
-    return false;
-}
-
 bool profile_output_write(int recording, enum profile_format format, bool by_state,
                           const char *output, const char *title, char *error, size_t error_size)
 {
@@ -379,7 +338,7 @@ bool profile_output_write(int recording, enum profile_format format, bool by_sta
     if (good && format == PROFILE_JFR)
         good = lseek(recording, 0, SEEK_SET) == 0 && copy_all(recording, fileno(out));
     else if (good)
-        good = write_summary(&profile, format, title, out);
+        good = jfr_profile_write(&profile, format, TOP_ROWS, title, out);
     good = result_close(out, output, good);
     if (!good)
         snprintf(error, error_size, "%s: %s", output, strerror(errno));

@@ -2,6 +2,7 @@
 #include "nmtwatch/serve/saved_state.h"
 
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/syscall_filter.h"
 #include "nmtwatch/process/files.h"
 #include "reports/json/event_json.h"
 
@@ -16,6 +17,7 @@
 #define SUFFIX         ".json"
 #define FILE_MAX_BYTES (1 << 20)
 #define BESIDE         "new" SUFFIX ".tmp"
+#define SIBLINGS       "killed" /* the boot; a line of syscall_filter.h for each kind of JVM */
 
 /* Of the last process, not found again yet: enough to find it; the file has the rest. */
 struct waiting {
@@ -30,6 +32,7 @@ struct saved_state {
     size_t waiting_capacity;
     struct waiting *waiting;
     struct json_out line;
+    int siblings; /* that are in their file */
     int64_t errors;
     char last_error[256];
 };
@@ -107,6 +110,16 @@ static void read_boot(struct saved_state *state)
         fclose(file);
 }
 
+static void read_siblings(struct saved_state *state)
+{
+    size_t length, boot = strlen(state->boot);
+    char *text = small_file_read(state->folder_fd, SIBLINGS, FILTER_SIBLINGS_TEXT * 2, &length);
+    if (text != NULL && length > boot && memcmp(text, state->boot, boot) == 0)
+        filter_siblings_recall(text + boot);
+    free(text);
+    state->siblings = filter_siblings_keep((char[FILTER_SIBLINGS_TEXT]){0});
+}
+
 struct saved_state *saved_state_open(const char *folder, char *error, size_t error_size)
 {
     struct saved_state *state = calloc(1, sizeof *state);
@@ -125,6 +138,7 @@ struct saved_state *saved_state_open(const char *folder, char *error, size_t err
     read_boot(state);
     unlinkat(state->folder_fd, BESIDE, 0);
     read_all(state);
+    read_siblings(state);
     return state;
 }
 
@@ -183,28 +197,46 @@ static bool failed(struct saved_state *state, const char *what)
                       strerror(errno));
 }
 
-bool saved_state_write(struct saved_state *state, const struct saved_target *target)
+static bool put_file(struct saved_state *state, const char *name, const char *text, size_t length)
 {
-    char name[64];
-    errno = ENOMEM;
-    const char *text = saved_json_write(&state->line, state->boot, target);
-    if (text == NULL)
-        return failed(state, "writing");
     int fd = openat(state->folder_fd, BESIDE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                     0600);
     if (fd < 0)
         return failed(state, BESIDE);
-    bool good = write_all(fd, text, state->line.length);
+    bool good = write_all(fd, text, length);
     good = close(fd) == 0 && good;
-    file_name(name, sizeof name, target->pid, target->start_time_ticks);
     if (!good || renameat(state->folder_fd, BESIDE, state->folder_fd, name) != 0)
         return failed(state, name);
     return true;
 }
 
+static void write_siblings(struct saved_state *state)
+{
+    char text[sizeof state->boot + FILTER_SIBLINGS_TEXT], lines[FILTER_SIBLINGS_TEXT];
+    int siblings = filter_siblings_keep(lines);
+    if (siblings == state->siblings)
+        return;
+    int length = snprintf(text, sizeof text, "%s\n%s", state->boot, lines);
+    if (put_file(state, SIBLINGS, text, (size_t)length))
+        state->siblings = siblings;
+}
+
+bool saved_state_write(struct saved_state *state, const struct saved_target *target)
+{
+    char name[64];
+    write_siblings(state);
+    errno = ENOMEM;
+    const char *text = saved_json_write(&state->line, state->boot, target);
+    if (text == NULL)
+        return failed(state, "writing");
+    file_name(name, sizeof name, target->pid, target->start_time_ticks);
+    return put_file(state, name, text, state->line.length);
+}
+
 void saved_state_forget(struct saved_state *state, int64_t pid, int64_t start_time_ticks)
 {
     char name[64];
+    write_siblings(state);
     file_name(name, sizeof name, pid, start_time_ticks);
     unlinkat(state->folder_fd, name, 0);
 }

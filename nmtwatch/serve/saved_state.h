@@ -8,7 +8,7 @@
  * the one after. An alert that has to be handed on is first in the file as pending, then handed on,
  * then the file is written without it: killed in between, the next process hands it on. (Killed
  * right after handing on it does so twice: receivers know an alert by target, finding and start.)
- * Files of an earlier boot are of no use and removed. No fsync: a power cut takes the JVMs along.
+ * Files of an earlier boot are of no use and removed. One more file has the kinds of JVMs that a question killed. No fsync: a power cut takes the JVMs along.
  *
  * Event loop, one thread; a write is about 2 KB and 100 us. */
 #pragma once

@@ -451,13 +451,13 @@ static void keep_callers(struct asking *asking, const struct callers_event *call
 
 /* NULL: it cannot be, which the step says. */
 static struct observe_child *observe(struct asking *asking, enum observe_mode mode,
-                                     enum profile_format format, enum profile_format second,
-                                     int64_t for_ms, struct triage_step *record)
+                                     enum profile_format format, int64_t for_ms,
+                                     struct triage_step *record)
 {
     const struct observe_request request = {
         .options = {.mode = mode, .duration_ms = for_ms, .interval_ns = 10000000},
-        .format_count = format == second ? 1 : 2,
-        .format = {format, second},
+        .format_count = 1,
+        .format = {format},
     };
     char error[400];
     struct observe_child *child =
@@ -491,7 +491,7 @@ static void count_ids(struct asking *asking)
         return;
     struct triage_step *record = add_step(asking->live, "observe methods");
     struct observe_child *child =
-        observe(asking, OBSERVE_METHODS, PROFILE_TOP, PROFILE_TOP, 0, record);
+        observe(asking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
     if (child == NULL)
         return;
     observe_child_wait(child, &result);
@@ -532,8 +532,8 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
             return;
         asking->outside_step = add_step(asking->live, "observe rss");
         asking->outside =
-            observe(asking, OBSERVE_RSS, PROFILE_COLLAPSED, PROFILE_TOP,
-                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, asking->outside_step);
+            observe(asking, OBSERVE_RSS, PROFILE_TOP, left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS,
+                    asking->outside_step);
         return;
     }
     if (!observe_child_ended(asking->outside, &result))
@@ -541,13 +541,9 @@ static void follow_outside(struct asking *asking, const struct watcher *watcher)
     size_t length;
     char *text = observed(asking->outside, &result, asking->outside_step, &length);
     if (text != NULL) {
-        observe_outside(text, &facts->toucher);
+        observe_outside(text, length, &facts->toucher);
         facts->toucher.span_s = (double)result.elapsed_ms / 1000.0;
     }
-    free(text);
-    text = result.code == 0 ? observe_child_text(asking->outside, 1, &length) : NULL;
-    if (text != NULL)
-        observe_arenas(text, length, &facts->toucher);
     free(text);
     observe_child_close(asking->outside);
     asking->outside = NULL;

@@ -134,9 +134,10 @@ static bool observation_due(const struct watcher *watcher)
 {
     const struct target_identity *identity = &watcher->target.identity;
     return watcher->options.observe && !watcher->observe_unusable && !watcher->stopping &&
-           observing < OBSERVING_MAX && watcher->now_ms >= watcher->observe_next_ms &&
+           observing < OBSERVING_MAX &&
+           (watcher->now_ms >= watcher->observe_next_ms || judge_wants_callers(watcher->judge)) &&
            identity->jdk_major >= OBSERVE_FIRST_JDK && watcher->target.libjvm_mapped &&
-           judge_wants_names(watcher->judge);
+           (judge_wants_names(watcher->judge) || judge_wants_callers(watcher->judge));
 }
 
 static void cannot_observe(struct watcher *watcher, const char *sentence)

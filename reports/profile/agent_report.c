@@ -704,8 +704,6 @@ bool agent_print_memory(const char *json, FILE *out)
     if (json_is_object(json_object_get(memory, "since_baseline")))
         add_growth(&page, json_object_get(memory, "since_baseline"), detail);
     bool good = page_print(&page, out);
-    if (json_is_false(json_object_get(memory, "consistent")))
-        fprintf(out, "the account contradicts itself: a bug of the agent, please report it\n");
     int64_t damaged;
     if (number_of(memory, "damaged_blocks", &damaged) && damaged != 0)
         fprintf(out, "%s blocks were overwritten beyond their ends\n", units_count(damaged).text);

@@ -1,5 +1,6 @@
 #include "reports/profile/call_tree.h"
 
+#include "analyzers/classes/stem_table.h"
 #include "analyzers/model/texts.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
@@ -45,12 +46,34 @@ const char *call_frame_kind_name(enum call_frame_kind kind)
 
 /* --- tables --------------------------------------------------------------------------------- */
 
-static uint64_t hash_of_text(const char *text, enum call_frame_kind kind)
+/* Whether that is how the frame is shown: "malloc [libc]", "com.acme.Rules.eval". */
+static bool is_label_of(const char *label, const struct stack_frame *frame)
 {
-    uint64_t hash = 0xcbf29ce484222325u + (uint64_t)kind;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return hash;
+    size_t length = strlen(frame->name);
+    if (strncmp(label, frame->name, length) != 0)
+        return false;
+    label += length;
+    if (frame->library == NULL)
+        return *label == '\0';
+    length = strlen(frame->library);
+    return strncmp(label, " [", 2) == 0 && strncmp(label + 2, frame->library, length) == 0 &&
+           strcmp(label + 2 + length, "]") == 0;
+}
+
+char *stack_frame_label(const struct stack_frame *frame)
+{
+    char *label = NULL;
+    if (frame->library == NULL)
+        return strdup(frame->name);
+    return asprintf(&label, "%s [%s]", frame->name, frame->library) >= 0 ? label : NULL;
+}
+
+char *stack_frame_text(const struct stack_frame *frame)
+{
+    char *text = NULL;
+    if (frame->line <= 0)
+        return stack_frame_label(frame);
+    return asprintf(&text, "%s:%d", frame->name, frame->line) >= 0 ? text : NULL;
 }
 
 /* Both halves reach every bit of the hash: stacks are long runs of few names. */
@@ -73,7 +96,7 @@ static uint32_t node_place(const struct call_tree *tree, uint32_t parent, uint32
     }
 }
 
-static uint32_t name_place(const struct call_tree *tree, const struct call_frame *frame,
+static uint32_t name_place(const struct call_tree *tree, const struct stack_frame *frame,
                            uint64_t hash)
 {
     uint32_t mask = tree->name_place_count - 1, at = (uint32_t)hash & mask;
@@ -82,7 +105,7 @@ static uint32_t name_place(const struct call_tree *tree, const struct call_frame
         if (number == CALL_TREE_NONE)
             return at;
         const struct name *name = &tree->names[number];
-        if (name->hash == hash && name->kind == frame->kind && strcmp(name->text, frame->name) == 0)
+        if (name->hash == hash && name->kind == frame->kind && is_label_of(name->text, frame))
             return at;
     }
 }
@@ -108,7 +131,7 @@ static bool widen_names(struct call_tree *tree)
     tree->name_places = table;
     tree->name_place_count = places;
     for (uint32_t i = 0; i < tree->name_count; i++) {
-        struct call_frame frame = {tree->names[i].text, tree->names[i].kind};
+        struct stack_frame frame = {.name = tree->names[i].text, .kind = tree->names[i].kind};
         table[name_place(tree, &frame, tree->names[i].hash)] = i;
     }
     return true;
@@ -129,9 +152,9 @@ static bool widen_nodes(struct call_tree *tree)
 
 /* --- adding --------------------------------------------------------------------------------- */
 
-static uint32_t number_of(struct call_tree *tree, const struct call_frame *frame)
+static uint32_t number_of(struct call_tree *tree, const struct stack_frame *frame)
 {
-    uint64_t hash = hash_of_text(frame->name, frame->kind);
+    uint64_t hash = stem_hash(span_from_cstr(frame->name)) + (uint64_t)frame->kind;
     if (!widen_names(tree))
         return CALL_TREE_NONE;
     uint32_t place = name_place(tree, frame, hash);
@@ -140,7 +163,7 @@ static uint32_t number_of(struct call_tree *tree, const struct call_frame *frame
     if (!array_room(&tree->names, &tree->name_capacity, tree->name_count + 1, sizeof *tree->names))
         return CALL_TREE_NONE;
     struct name *name = &tree->names[tree->name_count];
-    *name = (struct name){.text = strdup(frame->name), .kind = frame->kind, .hash = hash};
+    *name = (struct name){.text = stack_frame_label(frame), .kind = frame->kind, .hash = hash};
     if (name->text == NULL)
         return CALL_TREE_NONE;
     tree->name_places[place] = tree->name_count;
@@ -168,7 +191,7 @@ static uint32_t child_of(struct call_tree *tree, uint32_t parent, uint32_t name)
 struct call_tree *call_tree_create(void)
 {
     struct call_tree *tree = calloc(1, sizeof *tree);
-    struct call_frame all = {"all", CALL_FRAME_JAVA};
+    struct stack_frame all = {.name = "all", .kind = CALL_FRAME_JAVA};
     if (tree == NULL)
         return NULL;
     uint32_t name = number_of(tree, &all);
@@ -185,9 +208,23 @@ struct call_tree *call_tree_create(void)
     return tree;
 }
 
+/* A line with more than half of the votes wins, whatever their order (Boyer and Moore). */
+static void vote(struct call_line *line, int candidate, int64_t votes)
+{
+    if (candidate <= 0)
+        return;
+    if (line->line == candidate)
+        line->votes += votes;
+    else if (line->votes >= votes)
+        line->votes -= votes;
+    else
+        *line = (struct call_line){candidate, votes - line->votes};
+}
+
 /* All names first, so that a stack for which there is no memory leaves nodes without samples at
  * most: they are not shown. */
-static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames, int depth)
+static uint32_t leaf_of(struct call_tree *tree, const struct stack_frame *frames, int depth,
+                        int64_t samples)
 {
     if (!array_room(&tree->stack, &tree->stack_capacity, (size_t)depth, sizeof *tree->stack))
         return CALL_TREE_NONE;
@@ -197,8 +234,11 @@ static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames,
             return CALL_TREE_NONE;
     }
     uint32_t node = 0;
-    for (int i = depth - 1; i >= 0 && node != CALL_TREE_NONE; i--)
+    for (int i = depth - 1; i >= 0 && node != CALL_TREE_NONE; i--) {
         node = child_of(tree, node, tree->stack[i]);
+        if (node != CALL_TREE_NONE)
+            vote(&tree->nodes[node].line, frames[i].line, samples);
+    }
     return node;
 }
 
@@ -315,19 +355,19 @@ bool call_tree_times(const struct call_tree *tree, const uint32_t *node_of, int3
     return true;
 }
 
-bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
+bool call_tree_add(struct call_tree *tree, const struct stack_frame *frames, int depth,
                    int64_t samples)
 {
     return call_tree_add_part(tree, frames, depth, samples, 0);
 }
 
 /* Until it is summed up, total is the fixed part of self. */
-bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames, int depth,
+bool call_tree_add_part(struct call_tree *tree, const struct stack_frame *frames, int depth,
                         int64_t samples, int64_t fixed)
 {
     uint32_t leaf = CALL_TREE_NONE;
     if (depth >= 0 && (uint32_t)depth <= CALL_TREE_NODES_MAX - tree->node_count)
-        leaf = leaf_of(tree, frames, depth);
+        leaf = leaf_of(tree, frames, depth, samples);
     if (leaf == CALL_TREE_NONE) {
         tree->refused += samples;
         return false;
@@ -378,7 +418,7 @@ static uint32_t stem_of(struct call_tree *tree, uint32_t name)
         stem[length++] = digit ? '*' : *at;
     }
     stem[length] = '\0';
-    return number_of(tree, &(struct call_frame){stem, CALL_FRAME_THREAD});
+    return number_of(tree, &(struct stack_frame){.name = stem, .kind = CALL_FRAME_THREAD});
 }
 
 /* What each name becomes, in renamed[]. */
@@ -402,10 +442,10 @@ static void fold_names(struct call_tree *tree, struct thread_name *threads, uint
         }
         threads[kept++] = folded;
     }
-    uint32_t others =
-        kept > CALL_THREADS_MAX
-            ? number_of(tree, &(struct call_frame){"[other threads]", CALL_FRAME_THREAD})
-            : CALL_TREE_NONE;
+    uint32_t others = kept > CALL_THREADS_MAX
+                          ? number_of(tree, &(struct stack_frame){.name = "[other threads]",
+                                                                  .kind = CALL_FRAME_THREAD})
+                          : CALL_TREE_NONE;
     if (others == CALL_TREE_NONE)
         return;
     qsort(threads, kept, sizeof *threads, by_samples);
@@ -427,6 +467,7 @@ static void rename_nodes(struct call_tree *tree, const uint32_t *renamed, uint32
         /* Twice: a thread with a new name may be one of the others by it. */
         moved[i] = child_of(tree, moved[node.parent], renamed[renamed[node.name]]);
         tree->nodes[moved[i]].self += node.self;
+        vote(&tree->nodes[moved[i]].line, node.line.line, node.line.votes);
     }
     for (uint32_t i = 0; i < tree->cell_count; i++)
         tree->cells[i].node = moved[tree->cells[i].node];
@@ -543,9 +584,9 @@ uint32_t call_tree_name_count(const struct call_tree *tree)
     return tree->name_count;
 }
 
-struct call_frame call_tree_name(const struct call_tree *tree, uint32_t name)
+struct stack_frame call_tree_name(const struct call_tree *tree, uint32_t name)
 {
-    return (struct call_frame){tree->names[name].text, tree->names[name].kind};
+    return (struct stack_frame){.name = tree->names[name].text, .kind = tree->names[name].kind};
 }
 
 uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth)
@@ -624,6 +665,15 @@ bool collapsed_write(const struct call_tree *tree, FILE *out)
     return good && !ferror(out);
 }
 
+bool profile_write(const struct profile *profile, enum profile_format format, FILE *out)
+{
+    if (format == PROFILE_HTML)
+        return flamegraph_write(profile->tree, &profile->page, out);
+    if (format == PROFILE_COLLAPSED)
+        return collapsed_write(profile->tree, out);
+    return format == PROFILE_PPROF && pprof_write(profile->tree, &profile->about, out);
+}
+
 /* --- top table ------------------------------------------------------------------------------ */
 
 struct toptable {
@@ -667,6 +717,7 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
         left = depth;
         path[depth] = node->name;
         table->rows[node->name].self += node->self;
+        vote(&table->rows[node->name].line, node->line.line, node->line.votes);
         if (open[node->name]++ == 0)
             table->rows[node->name].total += node->total;
     }
@@ -720,13 +771,15 @@ bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out)
     page_table(&page, "#SELF", "#", "#TOTAL", "#", "METHOD");
     for (uint32_t i = 0; i < table->row_count && i < rows; i++) {
         const struct top_row *row = &table->rows[i];
-        char self[24], total[24], self_share[24], total_share[24];
+        const struct stack_frame frame = {.name = call_tree_name(table->tree, row->name).name,
+                                          .line = row->line.line};
+        char self[24], total[24], self_share[24], total_share[24], *text = stack_frame_text(&frame);
         snprintf(self, sizeof self, "%" PRId64, row->self);
         snprintf(total, sizeof total, "%" PRId64, row->total);
         snprintf(self_share, sizeof self_share, "%.2f%%", percent(table, row->self));
         snprintf(total_share, sizeof total_share, "%.2f%%", percent(table, row->total));
-        page_row(&page, self, self_share, total, total_share,
-                 call_tree_name(table->tree, row->name).name);
+        page_row(&page, self, self_share, total, total_share, text != NULL ? text : frame.name);
+        free(text);
     }
     bool good = page_print(&page, out);
     if (table->row_count > rows)
@@ -739,10 +792,11 @@ void toptable_json(const struct toptable *table, struct json_out *out)
     json_out_begin(out, "methods", '[');
     for (uint32_t i = 0; i < table->row_count; i++) {
         const struct top_row *row = &table->rows[i];
-        struct call_frame name = call_tree_name(table->tree, row->name);
+        struct stack_frame name = call_tree_name(table->tree, row->name);
         json_out_begin(out, NULL, '{');
         json_out_text(out, "name", name.name);
         json_out_text(out, "kind", call_frame_kind_name(name.kind));
+        json_out_int_if(out, "line", row->line.line > 0, row->line.line);
         json_out_int(out, "self", row->self);
         json_out_int(out, "total", row->total);
         json_out_end(out, '}');

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "analyzers/model/stack_frame.h"
 #include "reports/json/json_out.h"
 
 #include <stdbool.h>
@@ -28,24 +29,12 @@ enum profile_format {
     PROFILE_PPROF
 };
 
-/* CALL_FRAME_CLASS: what was allocated, in place of a callee. CALL_FRAME_STATE: what the thread was
- * doing, in place of the outermost caller. CALL_FRAME_THREAD: the thread, as the outermost caller where
- * there is no Java frame (call_frames_of_thread). */
-enum call_frame_kind {
-    CALL_FRAME_JAVA,
-    CALL_FRAME_NATIVE,
-    CALL_FRAME_CLASS,
-    CALL_FRAME_STATE,
-    CALL_FRAME_THREAD,
-    CALL_FRAME_KINDS
-};
 /* "java" "native" "class" "state" "thread" */
 const char *call_frame_kind_name(enum call_frame_kind kind);
-
-struct call_frame {
-    const char *name;
-    enum call_frame_kind kind;
-};
+/* As people read it: "malloc [libc.so.6]"; the other one with the line where it is known. The caller frees it; NULL:
+ * out of memory. */
+char *stack_frame_label(const struct stack_frame *frame);
+char *stack_frame_text(const struct stack_frame *frame);
 
 #define CALL_THREAD_NAME_MAX 128 /* with NUL; longer ones are cut */
 /* Makes the thread the outermost caller of a stack without Java frames: of a compiler, of a collector, of a
@@ -53,13 +42,20 @@ struct call_frame {
  * a stack that was not walked because the thread is not Java's. thread: its name as Java or the kernel has
  * it, which cuts names to 15 bytes: those of HotSpot's own threads are made whole. NULL or "": not known,
  * and nothing changes. frames has room for one more; name is used by the frame. Returns the depth. */
-int call_frames_of_thread(struct call_frame *frames, int depth, const char *thread,
+int call_frames_of_thread(struct stack_frame *frames, int depth, const char *thread,
                           char name[CALL_THREAD_NAME_MAX]);
+
+/* The line of a method that most samples were at, where one has the majority. */
+struct call_line {
+    int line; /* 0: not known */
+    int64_t votes;
+};
 
 struct call_node {
     uint32_t name;                              /* call_tree_name */
     uint32_t parent, first_child, next_sibling; /* CALL_TREE_NONE */
     int64_t self, total; /* samples that end here; that pass through, these included */
+    struct call_line line;
 };
 
 struct call_tree;
@@ -84,10 +80,10 @@ struct call_tree *call_tree_create(void);
  * too many. */
 void call_tree_at(struct call_tree *tree, int64_t ms);
 /* Innermost first. False: no room or no memory, the samples are counted as refused. */
-bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
+bool call_tree_add(struct call_tree *tree, const struct stack_frame *frames, int depth,
                    int64_t samples);
 /* The same; so many of these samples stay what they are when call_tree_calibrate scales the others. */
-bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames, int depth,
+bool call_tree_add_part(struct call_tree *tree, const struct stack_frame *frames, int depth,
                         int64_t samples, int64_t fixed);
 /* Once, before call_tree_finish. */
 void call_tree_calibrate(struct call_tree *tree, double factor);
@@ -108,7 +104,7 @@ uint32_t call_tree_node_count(const struct call_tree *tree);
 const struct call_node *call_tree_node(const struct call_tree *tree, uint32_t node);
 /* Names are numbered 0.. too: the same text of another kind has another number. */
 uint32_t call_tree_name_count(const struct call_tree *tree);
-struct call_frame call_tree_name(const struct call_tree *tree, uint32_t name);
+struct stack_frame call_tree_name(const struct call_tree *tree, uint32_t name);
 /* Walks a finished tree: the node behind this one, children before siblings; CALL_TREE_NONE at the
  * end. *depth goes up and down with it; the root's is what it was at first. */
 uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth);
@@ -133,6 +129,7 @@ void call_tree_destroy(struct call_tree *tree);
 struct top_row {
     uint32_t name; /* call_tree_name */
     int64_t self, total;
+    struct call_line line;
 };
 
 struct toptable;
@@ -144,7 +141,7 @@ uint32_t toptable_row_count(const struct toptable *table);
 const struct top_row *toptable_row(const struct toptable *table, uint32_t row);
 /* The first rows, and how many there are besides. False when out failed. */
 bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out);
-/* A member of the object that is open: methods: [{name, kind, self, total}]. */
+/* A member of the object that is open: methods: [{name, kind, line, self, total}]. */
 void toptable_json(const struct toptable *table, struct json_out *out);
 void toptable_destroy(struct toptable *table);
 
@@ -178,3 +175,13 @@ struct flamegraph_page {
 
 /* A finished tree. False when out failed, or memory. */
 bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page *page, FILE *out);
+
+/* A finished tree, and what is said of it where it is written. */
+struct profile {
+    const struct call_tree *tree;
+    struct flamegraph_page page;
+    struct pprof_about about;
+};
+/* As a flame graph, collapsed stacks or for pprof. False when out failed, or memory; the other formats are not of the
+ * tree alone. */
+bool profile_write(const struct profile *profile, enum profile_format format, FILE *out);

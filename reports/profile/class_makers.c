@@ -1,6 +1,9 @@
 #include "reports/profile/class_makers.h"
 
+#include "analyzers/classes/call_site.h"
 #include "analyzers/classes/family.h"
+#include "floor/base/normalize.h"
+#include "analyzers/classes/stem_table.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -31,7 +34,8 @@ static void add_way(struct page *page, const struct class_family *family)
     if (family->way_count == 0)
         return;
     page_row_fact(page, "defined by", way->definer);
-    page_row_fact(page, "asked by", way->caller);
+    if (way->caller != NULL && strcmp(way->caller, way->definer) != 0)
+        page_row_fact(page, "asked by", way->caller);
     if (way->stacks == stacks)
         return;
     snprintf(of, sizeof of, "%s of %s stacks", units_count(way->stacks).text,
@@ -94,6 +98,7 @@ static void put_way(struct json_out *out, const struct class_way *way)
     json_out_begin(out, NULL, '{');
     json_out_text(out, "definer", way->definer);
     json_out_text(out, "caller", way->caller);
+    json_out_text(out, "through", way->through);
     json_out_int(out, "classes", way->classes);
     json_out_int(out, "stacks", way->stacks);
     json_out_begin(out, "frames", '[');
@@ -149,16 +154,16 @@ bool class_makers_json(const struct class_makers *classes, FILE *out)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-#define FAMILIES_MAX 4096
-#define PLACES       8192
-#define FRAMES_MAX   CLASS_MAKERS_FRAMES_MAX
+#define FAMILIES_MAX  4096
+#define PLACES        8192
+#define GENERATED_MIN 5 /* classes of a family */
+#define FRAMES_MAX    CLASS_MAKERS_FRAMES_MAX
 _Static_assert(FAMILIES_MAX <= PLACES / 2, "the table is never more than half full");
 
 struct class_makers_builder {
     struct class_makers *classes;
     struct class_family *place[PLACES];
-    const char *labels[FRAMES_MAX];
-    struct call_frame frames[FRAMES_MAX + 1];
+    struct stack_frame frames[FRAMES_MAX + 1];
 };
 
 struct class_makers_builder *class_makers_build(struct class_makers *classes)
@@ -176,110 +181,110 @@ struct class_makers_builder *class_makers_build(struct class_makers *classes)
     return NULL;
 }
 
-static size_t hash_of(const char *text)
+static struct class_family **place_of(struct class_makers_builder *builder, const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return (size_t)(hash ^ hash >> 32) % PLACES;
+    size_t at = stem_hash(span_from_cstr(name)) % PLACES;
+    while (builder->place[at] != NULL && strcmp(builder->place[at]->name, name) != 0)
+        at = (at + 1) % PLACES;
+    return &builder->place[at];
 }
 
 struct class_family *class_makers_family(struct class_makers_builder *builder, const char *name)
 {
     struct class_makers *classes = builder->classes;
-    size_t at = hash_of(name);
-    while (builder->place[at] != NULL && strcmp(builder->place[at]->name, name) != 0)
-        at = (at + 1) % PLACES;
-    if (builder->place[at] != NULL || classes->family_count == FAMILIES_MAX)
-        return builder->place[at];
+    struct class_family **place = place_of(builder, name);
+    if (*place != NULL || classes->family_count == FAMILIES_MAX)
+        return *place;
     struct class_family *family = calloc(1, sizeof *family);
     if (family == NULL || (family->name = strdup(name)) == NULL) {
         free(family);
         return NULL;
     }
     family->bytes = -1;
-    builder->place[at] = family;
     classes->families[classes->family_count++] = family;
-    return family;
+    return *place = family;
 }
 
-static char *text_of(const struct labelled_frame *frame)
+static bool same_text(const char *a, const char *b)
 {
-    char *text = NULL;
-    if (frame->line <= 0)
-        return strdup(frame->label);
-    return asprintf(&text, "%s:%d", frame->label, frame->line) >= 0 ? text : NULL;
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool same_label(const char *with_line, const char *label)
+static void free_way(struct class_way *way)
 {
-    size_t length = strlen(label);
-    return strncmp(with_line, label, length) == 0 &&
-           (with_line[length] == '\0' || with_line[length] == ':');
-}
-
-static bool is_way(const struct class_way *way, const char *definer, const char *caller)
-{
-    if (!same_label(way->definer, definer))
-        return false;
-    return caller == NULL ? way->caller == NULL
-                          : way->caller != NULL && same_label(way->caller, caller);
-}
-
-static bool new_way(struct class_family *family, const struct labelled_frame *frames, int depth,
-                    const struct definer *definer)
-{
-    struct class_way *way = &family->way[family->way_count];
-    way->definer = text_of(&frames[definer->definer]);
-    if (definer->caller >= 0)
-        way->caller = text_of(&frames[definer->caller]);
-    bool good = way->definer != NULL && (definer->caller < 0 || way->caller != NULL);
-    for (int i = 0; good && i < depth && i < CLASS_WAY_FRAMES_MAX; i++) {
-        way->frames[i] = text_of(&frames[i]);
-        good = way->frames[i] != NULL;
-        way->depth += good;
-    }
-    family->way_count++; /* in any case: what it has is freed with it */
-    return good;
+    free(way->definer);
+    free(way->caller);
+    free(way->through);
+    for (int frame = 0; frame < way->depth; frame++)
+        free(way->frames[frame]);
+    *way = (struct class_way){0};
 }
 
 /* False: out of memory. */
-static bool keep_way(struct class_family *family, const struct labelled_frame *frames, int depth,
-                     const struct definer *definer, int64_t count)
+static bool keep_way(struct class_family *family, const struct stack_frame *frames, int depth,
+                     const struct call_site *site, int64_t count)
 {
-    const char *made_by = frames[definer->definer].label;
-    const char *asked_by = definer->caller < 0 ? NULL : frames[definer->caller].label;
+    struct class_way new = {
+        .definer = stack_frame_text(&frames[site->made_by >= 0 ? site->made_by : 0]),
+        .caller = site->asked_by >= 0 ? stack_frame_text(&frames[site->asked_by]) : NULL,
+        .through = site->through >= 0 ? stack_frame_text(&frames[site->through]) : NULL,
+    };
+    bool good = new.definer != NULL && (new.caller != NULL || site->asked_by < 0);
     int i = 0;
-    while (i < family->way_count && !is_way(&family->way[i], made_by, asked_by))
+    while (good && i < family->way_count &&
+           !(same_text(family->way[i].definer, new.definer) &&
+             same_text(family->way[i].caller, new.caller)))
         i++;
     if (i == CLASS_WAYS_MAX)
         i--;
-    else if (i == family->way_count && !new_way(family, frames, depth, definer))
+    if (good && i == family->way_count) {
+        for (int frame = 0; good && frame < depth && frame < CLASS_WAY_FRAMES_MAX; frame++) {
+            new.frames[frame] = stack_frame_text(&frames[frame]);
+            good = new.frames[frame] != NULL;
+            new.depth += good;
+        }
+        family->way[family->way_count++] = new;
+    } else {
+        free_way(&new);
+    }
+    if (good) {
+        family->way[i].classes += count;
+        family->way[i].stacks++;
+    }
+    return good;
+}
+
+/* Code that stands in classes of a family that is being loaded itself, of numbered names, was generated. */
+static bool is_generated(struct class_makers_builder *builder, const struct stack_frame *frame)
+{
+    char family[CLASS_FAMILY_MAX];
+    if (frame->kind != CALL_FRAME_JAVA || frame->origin != ORIGIN_UNKNOWN)
         return false;
-    family->way[i].classes += count;
-    family->way[i].stacks++;
-    return true;
+    class_family(frame->name, (size_t)frame_class_length(frame), family);
+    const struct class_family *loaded =
+        strchr(family, '#') != NULL ? *place_of(builder, family) : NULL;
+    return loaded != NULL && loaded->loaded >= GENERATED_MIN;
 }
 
 bool class_makers_add(struct class_makers_builder *builder, struct class_family *family,
-                      const char *class_name, const struct labelled_frame *frames, int depth,
+                      const char *class_name, const struct stack_frame *frames, int depth,
                       int64_t count)
 {
+    struct stack_frame *kept = builder->frames;
     if (family->example == NULL && class_name != NULL &&
         (family->example = strdup(class_name)) == NULL)
         return false;
     if (depth > FRAMES_MAX)
         depth = FRAMES_MAX;
-    builder->frames[0] = (struct call_frame){family->name, CALL_FRAME_CLASS};
+    kept[0] = (struct stack_frame){.name = family->name, .kind = CALL_FRAME_CLASS};
     for (int i = 0; i < depth; i++) {
-        builder->labels[i] = frames[i].label;
-        builder->frames[i + 1] = (struct call_frame){frames[i].label, frames[i].kind};
+        kept[i + 1] = frames[i];
+        if (is_generated(builder, &frames[i]))
+            kept[i + 1].origin = ORIGIN_GENERATED;
     }
-    call_tree_add(builder->classes->tree, builder->frames, depth + 1, count);
-    if (depth == 0)
-        return true;
-    struct definer definer = definer_find(builder->labels, depth);
-    return definer.definer < 0 || keep_way(family, frames, depth, &definer, count);
+    call_tree_add(builder->classes->tree, kept, depth + 1, count);
+    struct call_site site = call_site_find(kept + 1, depth);
+    return depth == 0 || keep_way(family, kept + 1, depth, &site, count);
 }
 
 static int by_loaded(const void *a, const void *b)
@@ -319,13 +324,8 @@ static void free_family(struct class_family *family)
 {
     if (family == NULL)
         return;
-    for (int i = 0; i < family->way_count; i++) {
-        struct class_way *way = &family->way[i];
-        free(way->definer);
-        free(way->caller);
-        for (int frame = 0; frame < way->depth; frame++)
-            free(way->frames[frame]);
-    }
+    for (int i = 0; i < family->way_count; i++)
+        free_way(&family->way[i]);
     free(family->name);
     free(family->example);
     free(family);

@@ -1,5 +1,5 @@
 /* class_makers: class definitions summed up: by family of names, and by whose code defines them
- * (analyzers/classes/definer.h). From a recording (nmtwatch/jfr/jfr_classes.h) or seen from outside
+ * and which line of the application asked for them (analyzers/classes/call_site.h). From a recording (nmtwatch/jfr/jfr_classes.h) or seen from outside
  * (nmtwatch/observe).
  *
  *   class_makers_build -> class_makers_family, class_makers_add ... -> class_makers_finish
@@ -21,8 +21,10 @@
 
 /* One way to come to a definition; texts are owned. */
 struct class_way {
-    char *definer, *caller; /* labels with lines; caller NULL: there is none */
-    int64_t classes;        /* that its stacks stand for */
+    /* With lines. caller: of the application (call_site.asked_by), NULL: all is the JDK's; through: the library's frame that it called, NULL:
+     * the application itself defines. */
+    char *definer, *caller, *through;
+    int64_t classes; /* that its stacks stand for */
     int64_t stacks;
     int depth;
     char *frames[CLASS_WAY_FRAMES_MAX]; /* of the first one, innermost first */
@@ -45,12 +47,6 @@ struct class_makers {
     char damage[600];       /* "" when the recording is whole */
 };
 
-struct labelled_frame {
-    const char *label; /* "java.util.HashMap.get"; of a library: "malloc [libc.so.6]" */
-    int line;          /* <= 0: not known */
-    enum call_frame_kind kind;
-};
-
 struct class_makers_builder;
 /* NULL: out of memory. The builder is given back with free(), before or after class_makers_finish. */
 struct class_makers_builder *class_makers_build(struct class_makers *classes);
@@ -59,7 +55,7 @@ struct class_makers_builder *class_makers_build(struct class_makers *classes);
 struct class_family *class_makers_family(struct class_makers_builder *builder, const char *name);
 /* A stack, innermost first, for so many classes of a family. False: out of memory. */
 bool class_makers_add(struct class_makers_builder *builder, struct class_family *family,
-                      const char *class_name, const struct labelled_frame *frames, int depth,
+                      const char *class_name, const struct stack_frame *frames, int depth,
                       int64_t count);
 /* Sums up and sorts: nothing may be added afterwards. */
 void class_makers_finish(struct class_makers *classes);

@@ -57,12 +57,12 @@ static void put(struct drawing *drawing, const char *text)
 
 /* The same frame among the children of a node of the other tree, from *next on: children of both trees are in
  * the order of their names. */
-static uint32_t same_child(const struct drawing *drawing, uint32_t *next, struct call_frame frame)
+static uint32_t same_child(const struct drawing *drawing, uint32_t *next, struct stack_frame frame)
 {
     const struct call_tree *before = drawing->page->before;
     while (before != NULL && *next != CALL_TREE_NONE) {
         uint32_t child = *next;
-        struct call_frame other = call_tree_name(before, call_tree_node(before, child)->name);
+        struct stack_frame other = call_tree_name(before, call_tree_node(before, child)->name);
         int order = strcmp(other.name, frame.name);
         if (order == 0)
             order = (int)other.kind - (int)frame.kind;
@@ -198,7 +198,7 @@ static const char *class_of_change(double points)
 
 /* --- the picture without the script ----------------------------------------------------------- */
 
-static const char *class_of(struct call_frame frame, uint32_t node)
+static const char *class_of(struct stack_frame frame, uint32_t node)
 {
     static const char *const classes[CALL_FRAME_KINDS][3] = {
         [CALL_FRAME_JAVA] = {"j0", "j1", "j2"},   [CALL_FRAME_NATIVE] = {"n0", "n1", "n2"},
@@ -221,7 +221,7 @@ static struct units_text amount(const struct drawing *drawing, int64_t samples)
 static void put_frame(struct drawing *drawing, const struct shown *shown)
 {
     const struct call_node *node = call_tree_node(drawing->tree, shown->node);
-    struct call_frame frame = call_tree_name(drawing->tree, node->name);
+    struct stack_frame frame = call_tree_name(drawing->tree, node->name);
     double all = (double)call_tree_samples(drawing->tree);
     double width = 100.0 * (double)node->total / all;
     fprintf(drawing->out,

@@ -17,9 +17,10 @@ static bool is(const struct observe_report *report, const char *what)
 
 #define SENTENCES_MAX (OBSERVE_OUTCOMES_MAX + 8)
 #define CLASS_ROWS    20 /* of alloc, for people */
+#define GROWERS_SHOWN 3  /* of rss */
 
 /* How sure what was allocated is, a sentence each. */
-static int allocation_notes(const struct observe_report *report, char sentence[][256], int max)
+static int allocation_notes(const struct observe_report *report, char sentence[][320], int max)
 {
     int count = 0;
     if (!is(report, "alloc"))
@@ -28,9 +29,11 @@ static int allocation_notes(const struct observe_report *report, char sentence[]
         snprintf(sentence[count++], sizeof *sentence,
                  "The threads' own counters could not be read: the sum is that of the samples.");
     if (report->every_bytes == 0 && count < max)
-        snprintf(sentence[count++], sizeof *sentence,
-                 "The total is exact, shares are by TLAB: a stack that needs a new one is counted "
-                 "with all of its bytes (--activate samples objects).");
+        snprintf(
+            sentence[count++], sizeof *sentence,
+            "The total is exact; shares cannot be told from TLABs: an allocation that needs a new "
+            "one is counted with all of its bytes, the others not at all. --activate samples "
+            "objects: shares with an error.");
     if (report->every_bytes > 0 && report->biased && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The sampler of this JDK misses some allocations of large objects: classes may be "
@@ -43,7 +46,7 @@ static int allocation_notes(const struct observe_report *report, char sentence[]
 }
 
 /* What is not in the picture, a sentence each; at most max, their number. */
-static int losses(const struct observe_report *report, char sentence[][256], int max)
+static int losses(const struct observe_report *report, char sentence[][320], int max)
 {
     int count = allocation_notes(report, sentence, max);
     for (int i = 1; i < report->outcome_count && count < max; i++) {
@@ -69,6 +72,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
     if (report->user_only && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "What the kernel did for it is not seen: that needs root or CAP_PERFMON.");
+    if (report->inlined_apart && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "Methods that were inlined into one another are not told apart reliably: the JVM "
+                 "runs without -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.");
     if (report->ended && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The process has ended before the time was over.");
@@ -107,7 +114,7 @@ static bool print_classes(const struct observe_report *report, FILE *out)
         snprintf(share, sizeof share, "%.1f%%",
                  all > 0 ? 100.0 * (double)class->bytes / (double)all : 0);
         page_row(&page, units_bytes(class->bytes).text,
-                 class->se_bytes >= 0 ? units_bytes(class->se_bytes).text : "", share,
+                 class->se_bytes >= 0 ? units_bytes(class->se_bytes).text : "not told", share,
                  units_count(class->samples).text, class->name);
     }
     bool good = page_print(&page, out);
@@ -178,10 +185,18 @@ static void print_head(const struct observe_report *report, FILE *out)
         fprintf(out, "classes\n");
 }
 
+static void print_grower(const struct observe_grower *grower, bool last, FILE *out)
+{
+    fprintf(out, "grown by %s%s%s: %s%s\n%s", escape_name(grower->by).text,
+            grower->in[0] != '\0' ? " in " : "", escape_name(grower->in).text,
+            units_bytes(grower->bytes).text, grower->outside ? ", outside of NMT" : "",
+            last ? "\n" : "");
+}
+
 /* The table, and what is not in it. False when out failed, or memory. */
 static bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
-    char sentence[SENTENCES_MAX][256];
+    char sentence[SENTENCES_MAX][320];
     bool good = true;
     print_head(report, out);
     if (is(report, "classes")) {
@@ -190,6 +205,9 @@ static bool observe_report_print(const struct observe_report *report, uint32_t r
         for (int i = 0; i < report->growth_count; i++)
             fprintf(out, "%12s  %s%s", units_growth(report->growth[i].bytes).text,
                     report->growth[i].name, i == report->growth_count - 1 ? "\n\n" : "\n");
+        for (int i = 0; i < report->grower_count && i < GROWERS_SHOWN; i++)
+            print_grower(&report->grower[i],
+                         i == report->grower_count - 1 || i == GROWERS_SHOWN - 1, out);
         good = !is(report, "alloc") || print_classes(report, out);
         struct toptable *table = toptable_create(report->tree, 0);
         good = good && table != NULL && toptable_print(table, rows, out);
@@ -227,6 +245,7 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
     json_out_bool(&json, "ended", report->ended);
     json_out_bool(&json, "user_only", report->user_only);
     json_out_bool(&json, "hot", report->hot);
+    json_out_bool(&json, "inlined_uncertain", report->inlined_apart);
     json_out_text_if(&json, "note", report->note);
     if (is(report, "rss")) {
         json_out_begin(&json, "growth", '[');
@@ -235,6 +254,16 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
             json_out_text(&json, "of", report->growth[i].name);
             json_out_int(&json, "bytes", report->growth[i].bytes);
             json_out_bool(&json, "outside_nmt", report->growth[i].outside);
+            json_out_end(&json, '}');
+        }
+        json_out_end(&json, ']');
+        json_out_begin(&json, "growers", '[');
+        for (int i = 0; i < report->grower_count; i++) {
+            json_out_begin(&json, NULL, '{');
+            json_out_text(&json, "by", report->grower[i].by);
+            json_out_text_if(&json, "in", report->grower[i].in);
+            json_out_int(&json, "bytes", report->grower[i].bytes);
+            json_out_bool(&json, "outside_nmt", report->grower[i].outside);
             json_out_end(&json, '}');
         }
         json_out_end(&json, ']');
@@ -272,63 +301,33 @@ static bool observe_report_json(const struct observe_report *report, FILE *out)
     return json_out_print(&json, out) && !ferror(out);
 }
 
-static bool write_flamegraph(const struct observe_report *report, FILE *out)
-{
-    char sentence[SENTENCES_MAX][256], title[400];
-    const char *notes[SENTENCES_MAX];
-    struct flamegraph_page page = {
-        .title = title,
-        .unit = report->unit,
-        .bytes = report->bytes,
-        .notes = notes,
-        .note_count = losses(report, sentence, SENTENCES_MAX),
-    };
-    for (int i = 0; i < page.note_count; i++)
-        notes[i] = sentence[i];
-    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what,
-             report->pid, report->main[0] != '\0' ? " " : "", report->main);
-    return flamegraph_write(report->tree, &page, out);
-}
-
-static bool write_pprof(const struct observe_report *report, FILE *out)
-{
-    const struct pprof_about about = {
-        .type = report->type,
-        .unit = report->type_unit,
-        .each = report->interval_ns,
-        .start_ns = report->start_ns,
-        .duration_ns = report->elapsed_ms * 1000000,
-    };
-    return pprof_write(report->tree, &about, out);
-}
-
 bool observe_report_write(const struct observe_report *report, enum profile_format format,
                           uint32_t rows, FILE *out)
 {
-    switch (format) {
-    case PROFILE_HTML:
-        return write_flamegraph(report, out);
-    case PROFILE_COLLAPSED:
-        return collapsed_write(report->tree, out);
-    case PROFILE_TOP:
+    char sentence[SENTENCES_MAX][320], title[400];
+    const char *notes[SENTENCES_MAX];
+    if (format == PROFILE_TOP)
         return observe_report_json(report, out);
-    case PROFILE_TOP_TEXT:
+    if (format == PROFILE_TOP_TEXT)
         return observe_report_print(report, rows, out);
-    case PROFILE_PPROF:
-        return write_pprof(report, out);
-    case PROFILE_JFR:
-        break;
-    }
-    return false;
-}
-
-/* The application's line that asked for most classes of a family; NULL: not known. */
-static const char *asker_of(const struct class_family *family)
-{
-    if (family->way_count == 0)
-        return NULL;
-    const struct class_way *way = &family->way[0];
-    return way->caller != NULL ? way->caller : way->definer;
+    const struct profile profile = {
+        .tree = report->tree,
+        .page = {.title = title,
+                 .unit = report->unit,
+                 .bytes = report->bytes,
+                 .notes = notes,
+                 .note_count = losses(report, sentence, SENTENCES_MAX)},
+        .about = {.type = report->type,
+                  .unit = report->type_unit,
+                  .each = report->interval_ns,
+                  .start_ns = report->start_ns,
+                  .duration_ns = report->elapsed_ms * 1000000},
+    };
+    for (int i = 0; i < profile.page.note_count; i++)
+        notes[i] = sentence[i];
+    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what,
+             report->pid, report->main[0] != '\0' ? " " : "", report->main);
+    return profile_write(&profile, format, out);
 }
 
 static void say_classes(const struct observe_report *report, char *out, size_t size)
@@ -339,7 +338,7 @@ static void say_classes(const struct observe_report *report, char *out, size_t s
     if (makers->family_count == 0 || (size_t)used >= size)
         return;
     const struct class_family *most = makers->families[0];
-    const char *asker = asker_of(most);
+    const char *asker = most->way_count > 0 ? most->way[0].caller : NULL;
     snprintf(out + used, size - (size_t)used, ", %s of them %s%s%s", units_count(most->loaded).text,
              most->name, asker != NULL ? ", asked for by " : "", asker != NULL ? asker : "");
 }
@@ -351,7 +350,7 @@ static void say_most(const struct observe_report *report, char *out, size_t size
     int64_t all = call_tree_samples(report->tree);
     for (uint32_t i = 0; table != NULL && all > 0 && i < toptable_row_count(table); i++) {
         const struct top_row *row = toptable_row(table, i);
-        struct call_frame frame = call_tree_name(report->tree, row->name);
+        struct stack_frame frame = call_tree_name(report->tree, row->name);
         if (frame.kind == CALL_FRAME_STATE || row->self == 0)
             continue;
         snprintf(out, size, ", %" PRId64 " %% of it %s", row->self * 100 / all, frame.name);

@@ -20,6 +20,15 @@ struct observe_growth {
     bool outside;  /* of NMT */
 };
 
+/* Whose code touched what grew. */
+#define OBSERVE_GROWERS_MAX 64
+struct observe_grower {
+    char by[200]; /* the application's line; the library's function where there is no Java frame */
+    char in[200]; /* the library's function; "" */
+    bool outside; /* of NMT */
+    int64_t bytes;
+};
+
 /* Free memory that glibc's malloc keeps, of the whole process, not only of the observed time. */
 struct observe_arenas {
     int count;       /* 0: not known */
@@ -53,11 +62,13 @@ struct observe_report {
     int64_t count, unloaded;
     int growth_count;
     struct observe_growth growth[OBSERVE_GROWTH_MAX]; /* of rss: adds up to count */
-    struct observe_arenas arenas;                     /* of rss */
-    int64_t total_bytes;                              /* of alloc: exact; -1: not known */
-    int64_t every_bytes;                              /* of HotSpot's sampler; 0: it was not on */
-    bool biased;                                      /* that sampler is, in this JDK */
-    struct observe_class *classes;                    /* of alloc, most bytes first */
+    int grower_count;
+    struct observe_grower grower[OBSERVE_GROWERS_MAX]; /* of rss, most bytes first */
+    struct observe_arenas arenas;                      /* of rss */
+    int64_t total_bytes;                               /* of alloc: exact; -1: not known */
+    int64_t every_bytes;                               /* of HotSpot's sampler; 0: it was not on */
+    bool biased;                                       /* that sampler is, in this JDK */
+    struct observe_class *classes;                     /* of alloc, most bytes first */
     size_t class_count;
     int64_t samples; /* stacks that were taken */
     int64_t lost;    /* that found no room */
@@ -66,12 +77,13 @@ struct observe_report {
         const char *text;
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
-    int left_out;      /* libraries too large for their symbols or unwind tables to be kept */
-    bool ended;        /* the process has, before the time was over */
-    bool user_only;    /* what the kernel did for it was not seen, for want of rights */
-    bool hot;          /* it was hit too often, and was let go */
-    bool switched_off; /* HotSpot's sampler was, by another process: that ended it */
-    char note[200];    /* what could not be done; "" */
+    int left_out;       /* libraries too large for their symbols or unwind tables to be kept */
+    bool ended;         /* the process has, before the time was over */
+    bool user_only;     /* what the kernel did for it was not seen, for want of rights */
+    bool hot;           /* it was hit too often, and was let go */
+    bool inlined_apart; /* of cpu: the JVM has no debug information between safepoints */
+    bool switched_off;  /* HotSpot's sampler was, by another process: that ended it */
+    char note[200];     /* what could not be done; "" */
 };
 
 /* As a file of that format, with a table of so many rows. False when out failed, or memory; PROFILE_JFR:

@@ -8,7 +8,7 @@
 #include "reports/profile/call_tree.h"
 
 struct profile_change {
-    struct call_frame frame;
+    struct stack_frame frame;
     int64_t self_before, self_after, total_before, total_after; /* samples, not scaled */
     double change; /* of self, percentage points; above 0: more than before */
 };

@@ -43,15 +43,18 @@ static void whole_name(const char *thread, char name[CALL_THREAD_NAME_MAX])
     snprintf(name, CALL_THREAD_NAME_MAX, "%s", thread);
 }
 
-static bool names_nothing(const char *name)
+/* A place of a library without a symbol; or the agent's mark for a stack that was not walked. */
+static bool names_nothing(const struct stack_frame *frame)
 {
-    static const char *const marks[] = {"no_java_frame [stack not walked]",
-                                        "not_a_java_thread [stack not walked]"};
-    return strncmp(name, "[unknown] [", 11) == 0 || strcmp(name, marks[0]) == 0 ||
-           strcmp(name, marks[1]) == 0;
+    if (frame->kind != CALL_FRAME_NATIVE || frame->library == NULL)
+        return false;
+    if (strcmp(frame->library, "stack not walked") == 0)
+        return strcmp(frame->name, "no_java_frame") == 0 ||
+               strcmp(frame->name, "not_a_java_thread") == 0;
+    return strcmp(frame->name, "[unknown]") == 0;
 }
 
-int call_frames_of_thread(struct call_frame *frames, int depth, const char *thread,
+int call_frames_of_thread(struct stack_frame *frames, int depth, const char *thread,
                           char name[CALL_THREAD_NAME_MAX])
 {
     if (thread == NULL || thread[0] == '\0')
@@ -59,10 +62,9 @@ int call_frames_of_thread(struct call_frame *frames, int depth, const char *thre
     for (int i = 0; i < depth; i++)
         if (frames[i].kind == CALL_FRAME_JAVA)
             return depth;
-    while (depth > 0 && frames[depth - 1].kind == CALL_FRAME_NATIVE &&
-           names_nothing(frames[depth - 1].name))
+    while (depth > 0 && names_nothing(&frames[depth - 1]))
         depth--;
     whole_name(thread, name);
-    frames[depth] = (struct call_frame){name, CALL_FRAME_THREAD};
+    frames[depth] = (struct stack_frame){.name = name, .kind = CALL_FRAME_THREAD};
     return depth + 1;
 }

@@ -48,7 +48,7 @@ fi
 library() { # ROOT FILE
     # shellcheck disable=SC2046 # flags
     "${CC:-gcc}" -O2 -g -std=gnu17 -D_GNU_SOURCE -fno-strict-aliasing -fstack-protector-strong -shared \
-        -DMACHINE_COUNTER="\"agent/mem/$(uname -m)/counter.h\"" -fPIC -I"$1" -o "$2" "$1"/agent/calltrace/*.c "$1"/agent/mem/*.c -pthread
+        -fPIC -I"$1" -o "$2" "$1"/agent/calltrace/*.c "$1"/agent/mem/*.c -pthread
 }
 
 if ! git cat-file -e "$base^{commit}" 2>/dev/null; then

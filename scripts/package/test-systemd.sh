@@ -27,9 +27,9 @@ trial_begin systemd
 if [ -n "${NMTWATCH_ROOT:-}" ]; then
     cp -a "$NMTWATCH_ROOT" "$root"
 else
-    nice debootstrap --variant=minbase bookworm "$root" "$(debian_mirror)" \
+    nice debootstrap --variant=minbase \
         --include=systemd,systemd-sysv,dbus,openjdk-17-jre-headless,libmicrohttpd12,libunwind8,adduser,procps \
-        >"$scratch/debootstrap" 2>&1 || fail "debootstrap: $(tail -n 1 "$scratch/debootstrap")"
+        bookworm "$root" "$(debian_mirror)" >"$scratch/debootstrap" 2>&1 || fail "debootstrap: $(tail -n 1 "$scratch/debootstrap")"
 fi
 mkdir -p "$root/opt/test"
 cat >"$scratch/Idle.java" <<'JAVA'
@@ -108,6 +108,7 @@ step "... and is active" active
 step "... as two processes" sh -c "[ $(processes | wc -l) = 2 ]"
 java made Idle DynamicUser=yes
 java private Idle PrivateTmp=yes User=nobody
+java filtered Idle SystemCallFilter=@system-service User=daemon # which kills it for NMT's mincore()
 printf '[serve]\nlisten = 127.0.0.1:9779\nstate = /var/lib/nmtwatch/state\nuser = nmtwatch\ntarget = %%{user}-%%{main}\n' \
     >"$root/etc/nmtwatch/serve.ini"
 step "a right configuration is taken" booted systemctl reload nmtwatch
@@ -118,6 +119,15 @@ step "... and it is active as before" active
 sed -i 's/^lisden/listen/' "$root/etc/nmtwatch/serve.ini"
 two_seen() { [ "$(metrics | grep -cE '^jvm_native_memory_committed_bytes\{target="[^"]*Idle[^"]*",pool="Internal"\} [1-9]')" = 2 ]; }
 step "NMT of a JVM with a user of its own, and of one with a /tmp of its own" until_true 60 two_seen
+filtered_seen() { metrics | grep -qE '^nmtwatch_up\{target="daemon-Idle"[^}]*\} 1'; }
+step "a JVM whose unit's filter kills it for NMT is watched" until_true 30 filtered_seen
+pid=$(booted systemctl show -P MainPID filtered)
+for words in "check $pid" "triage $pid --for 2s -o /tmp/triage" "profile $pid start" "profile $pid stop" "doctor $pid"; do
+    # shellcheck disable=SC2086 # words
+    booted nmtwatch $words >"$scratch/filtered" 2>&1 || true
+    step "... and lives: ${words%% *}" booted systemctl is-active filtered
+done
+step "... as the same process" test "$(booted systemctl show -P MainPID filtered)" = "$pid"
 
 java bad Explodes User=nobody
 critical() { property StatusText | grep -qE '; 1 CRITICAL: .*Explodes'; }

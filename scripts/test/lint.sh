@@ -82,7 +82,6 @@ cat >$made <<'EOF'
 #define NMTWATCH_VERSION "0"
 #define PAGE_STYLE_HASHES ""
 #define PAGE_SCRIPT_HASHES ""
-#define MACHINE_COUNTER "agent/mem/x86_64/counter.h"
 EOF
 tool_cppcheck() {
     cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \

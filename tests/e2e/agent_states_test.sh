@@ -62,6 +62,10 @@ STATE_SLEEPING"
         "$SCRATCH/states.json")" 8
     is "$JVM_NAME: they add up" "$(jq -c '[.wall.states[].samples] | add == $all' \
         --argjson all "$(jq .wall.samples "$SCRATCH/states.json")" "$SCRATCH/states.json")" true
+    check "$JVM_NAME: samples of engine agct" profile --for 500ms --cpu 0 --wall 10ms --wall-threads 64 --engine agct \
+        -o "$SCRATCH/agct.jfr"
+    is "$JVM_NAME: it knows no state of a thread in Java" \
+        "$(states "$SCRATCH/agct.jfr" | cut -d ' ' -f 2- | sort -u)" "STATE_UNKNOWN false"
     jvm_end 0
 done
 done_testing

@@ -4,7 +4,8 @@
  *   filtered learn FILE PROGRAM [ARGUMENT...]                writes the numbers of the calls that the program and its
  *                                                            threads make, at its end
  *   filtered only FILE ACTION EXTRA PROGRAM [ARGUMENT...]    all other calls: ACTION, kill or errno
- *   filtered without CALLS ACTION PROGRAM [ARGUMENT...]      these calls
+ *   filtered without CALLS ACTION PROGRAM [ARGUMENT...]      these calls; "runtime" is a name for those that the default
+ *                                                            profiles of container runtimes refuse
  *
  * CALLS and EXTRA are names with commas between, or "-".
  */
@@ -12,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,48 @@ static const struct {
     {"timer_settime", SYS_timer_settime},
 };
 
+/* What docker documents as blocked by its default profile, which containerd, CRI-O and so RuntimeDefault of Kubernetes
+ * share, and io_uring, which newer ones refuse. */
+static const int refused_by_runtimes[] = {
+    SYS_acct,
+    SYS_add_key,
+    SYS_bpf,
+    SYS_clock_adjtime,
+    SYS_clock_settime,
+    SYS_delete_module,
+    SYS_finit_module,
+    SYS_get_mempolicy,
+    SYS_init_module,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_kcmp,
+    SYS_kexec_load,
+    SYS_keyctl,
+    SYS_lookup_dcookie,
+    SYS_mbind,
+    SYS_mount,
+    SYS_move_pages,
+    SYS_name_to_handle_at,
+    SYS_open_by_handle_at,
+    SYS_perf_event_open,
+    SYS_pivot_root,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_quotactl,
+    SYS_reboot,
+    SYS_request_key,
+    SYS_set_mempolicy,
+    SYS_setns,
+    SYS_settimeofday,
+    SYS_swapoff,
+    SYS_swapon,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_userfaultfd,
+    SYS_vhangup,
+};
+
 static unsigned char seen[CALLS_MAX];
 
 static int number_of(const char *name)
@@ -53,8 +97,14 @@ static int number_of(const char *name)
 static void take_names(char *list)
 {
     for (char *name = strcmp(list, "-") == 0 ? NULL : strtok(list, ","); name != NULL;
-         name = strtok(NULL, ","))
-        seen[number_of(name)] = 1;
+         name = strtok(NULL, ",")) {
+        bool runtime = strcmp(name, "runtime") == 0;
+        for (size_t i = 0; runtime && i < sizeof refused_by_runtimes / sizeof *refused_by_runtimes;
+             i++)
+            seen[refused_by_runtimes[i]] = 1;
+        if (!runtime)
+            seen[number_of(name)] = 1;
+    }
 }
 
 static int learn(const char *path, char **argv)

@@ -104,6 +104,22 @@ for JDK in $(agent_jdks); do
     lives "$NAME"
     kill_jvm "$JVM_PID"
 
+    # The default profile of a container runtime: nothing is missing but what perf events give.
+    under without runtime errno
+    NAME="JDK $JDK under a container runtime's profile"
+    exits "$NAME: check has NMT" 0 "$NMTWATCH" check --json "$JVM_PID"
+    is "$NAME: nothing is missing" "$(jq -r .missing <<<"$OUTPUT")" null
+    exits "$NAME: a profile starts" 0 "$NMTWATCH" profile "$JVM_PID" start --cpu 1ms --file "$SCRATCH/d$JDK.jfr"
+    sleep 2
+    exits "$NAME: it stops" 0 "$NMTWATCH" profile "$JVM_PID" stop
+    exits "$NAME: holders" 0 timeout 120 "$NMTWATCH" holders "$JVM_PID" --allow-pause
+    timeout 120 "$NMTWATCH" profile "$JVM_PID" start --timer perf >"$SCRATCH/perf" 2>&1 # EPERM, in one way or another
+    lives "$NAME: perf events"
+    "$NMTWATCH" profile "$JVM_PID" stop >/dev/null 2>&1
+    OUTPUT=$(timeout 120 "$NMTWATCH" triage "$JVM_PID" --for 1s -o "$SCRATCH/td$JDK" 2>&1)
+    lives "$NAME: triage"
+    kill_jvm "$JVM_PID"
+
     # What an idle JVM calls and nothing else: not even attach.
     timeout 120 "$SCRATCH/filtered" learn "$SCRATCH/idle$JDK" "$HOME_OF_JVM/bin/java" -Xmx64m -cp "$SCRATCH" Idle 3 >/dev/null
     under only "$SCRATCH/idle$JDK" kill -
@@ -146,5 +162,42 @@ for JDK in $(agent_jdks); do
     lives "$NAME"
     kill_jvm "$JVM_PID"
 done
+
+# `serve` that was told to ask kills one. The next `serve` asks none that is like it, though that one has no filter.
+NAME="JDK $JDK like one that was killed"
+listening() { grep -q '^listening' "$SCRATCH/log"; }
+nmt_of() { curl -s -m 5 "$URL/metrics" >"$SCRATCH/metrics"; }
+watched() { nmt_of && grep -q '^nmtwatch_up' "$SCRATCH/metrics"; }
+serving() { # SETTING: of the next serve
+    printf '[serve]\nlisten = 127.0.0.1:0\nstate = %s/kept\nmin_age = 100ms\ndiscover = 1s\ninclude = main:Idle\n%s\n' \
+        "$SCRATCH" "$1" >"$SCRATCH/serve.ini"
+    spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>&1
+    SERVE=$SPAWNED
+    wait_for 20 listening
+    URL=$(sed -n 's|^listening on \(.*\)/$|\1|p' "$SCRATCH/log")
+}
+under without mincore kill
+serving "[watch]
+nmt_under_seccomp = ask"
+check "$NAME: its question killed the first" wait_for 30 has_ended "$JVM_PID"
+check "$NAME: that is kept" wait_for 20 test -s "$SCRATCH/kept/killed"
+kill -KILL "$SERVE"
+: >"$SCRATCH/out"
+spawn "$HOME_OF_JVM/bin/java" -Xmx64m -XX:NativeMemoryTracking=summary -cp "$SCRATCH" Idle 600 >"$SCRATCH/out" 2>&1
+JVM_PID=$SPAWNED
+wait_for 60 grep -q ready "$SCRATCH/out"
+serving ""
+check "$NAME: the next one is watched" wait_for 30 watched
+sleep 3
+nmt_of
+is "$NAME: and not asked for NMT" "$(grep -c '^jvm_native_memory_committed_bytes' "$SCRATCH/metrics")" 0
+says_why() { curl -s -m 5 "$URL/api/v1/targets" | grep -q "of the same kind was killed"; }
+check "$NAME: its page says why" wait_for 20 says_why
+kill -KILL "$SERVE"
+rm "$SCRATCH/kept/killed"
+serving ""
+has_nmt() { nmt_of && grep -q '^jvm_native_memory_committed_bytes' "$SCRATCH/metrics"; }
+check "$NAME: without that file it is asked" wait_for 30 has_nmt
+kill_jvm "$JVM_PID"
 
 done_testing

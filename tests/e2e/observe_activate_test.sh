@@ -35,6 +35,9 @@ sampler() { # "0 524288": the flag and the interval
     echo "$(bytes_at "$FLAG_AT" 1) $(bytes_at "$INTERVAL_AT" 4)"
 }
 
+code_is() {
+    [ "$(bytes_at "$PLACE_AT" 8)" = "$1" ]
+}
 sampler_is() { # FLAG INTERVAL
     [ "$(sampler)" = "$1 $2" ]
 }
@@ -120,6 +123,8 @@ mixed() { # JDK: all that one JVM can show
     wait $OBSERVER 2>/dev/null
     check "$JVM_NAME: restored when the observer is killed" wait_for 10 sampler_is 0 524288
     check "$JVM_NAME: by one that ends then" wait_for 10 gone
+    # The kernel takes it out after the process that set it has ended.
+    wait_for 10 code_is "$code"
     is "$JVM_NAME: no breakpoint is left" "$(bytes_at "$PLACE_AT" 8)" "$code"
     footprint >"$SCRATCH/after"
     silent "$JVM_NAME: no mapping, thread or descriptor more or less" diff "$SCRATCH/before" "$SCRATCH/after"

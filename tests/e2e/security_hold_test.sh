@@ -1,7 +1,8 @@
 #!/bin/bash
-# A process of another user that holds who reads it, by files that are never delivered or the lock of its memory: each
+# A process of another user that holds who reads it, by files that are never delivered (itself, below an overlay, over its
+# attach socket), by memory that it has to deliver, or by the lock of its memory: each
 # verb ends, a request to end is heard at any moment, and `serve` goes on watching the JVM of somebody else.
-# timeout: 170
+# timeout: 420
 
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
@@ -19,11 +20,11 @@ cp "$FAKE_JVM" "$SCRATCH/fake_jvm"
 chmod 755 "$SCRATCH/fake_jvm" "$SCRATCH/hold"
 
 spawn setpriv --reuid "$bank" --regid "$bank" --clear-groups \
-    "$SCRATCH/fake_jvm" --for 200 --socket now --main com.bank.App >"$SCRATCH/bank" 2>&1
+    "$SCRATCH/fake_jvm" --for 900 --socket now --main com.bank.App >"$SCRATCH/bank" 2>&1
 wait_for 20 grep -q '^ready' "$SCRATCH/bank"
 printf '[serve]\nlisten = 127.0.0.1:0\ndiscover = 1s\nmin_age = 100ms\ninclude = user:%s\ninclude = user:%s\n[watch]\ninterval = 1s\nmethods = 2s\n' \
     "$evil" "$bank" >"$SCRATCH/serve.ini"
-spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" --for 160s >"$SCRATCH/serve.log" 2>&1
+spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" --for 800s >"$SCRATCH/serve.log" 2>&1
 serve=$SPAWNED
 wait_for 20 grep -q '^listening' "$SCRATCH/serve.log"
 URL=$(sed -n 's|^listening on \(.*\)/$|\1|p' "$SCRATCH/serve.log")
@@ -45,20 +46,9 @@ watch_polls() { # the milliseconds between two polls of the bank's JVM
 watch_polls &
 watching=$!
 
-gone() { ! kill -0 "$1" 2>/dev/null; }
-interrupted() { # LIMIT COMMAND...: ^C after a second; ends within three more, whatever its code
-    env --default-signal=INT,TERM "$@" >"$SCRATCH/out" 2>&1 &
-    local pid=$!
-    sleep 1
-    kill -INT "$pid" 2>/dev/null
-    wait_for 3 gone "$pid"
-    gone "$pid" || kill -KILL "$pid"
-    wait "$pid"
-    [ $? != 137 ]
-}
-for mode in memory lock tmp; do
+for mode in memory lock tmp overlay fault socket; do
     mkdir "$SCRATCH/$mode"
-    spawn "$SCRATCH/hold" "$mode" "$SCRATCH/$mode" "$evil" 150 >"$SCRATCH/$mode.out" 2>&1
+    spawn "$SCRATCH/hold" "$mode" "$SCRATCH/$mode" "$evil" 600 >"$SCRATCH/$mode.out" 2>&1
     holder=$SPAWNED
     wait_for 20 grep -qE '^(ready|refused)' "$SCRATCH/$mode.out"
     if grep -q '^refused' "$SCRATCH/$mode.out"; then
@@ -72,9 +62,9 @@ for mode in memory lock tmp; do
         timeout -s KILL 20 "$NMTWATCH" $verb >"$SCRATCH/out" 2>&1
         check "$mode: ${verb%% *} ends" [ $? != 137 ]
     done
-    for verb in "triage $holder -o $SCRATCH/triage" "watch $holder" "observe $holder rss"; do
+    for verb in "triage $holder -o $SCRATCH/triage" "watch $holder" "observe $holder rss" "plan --from $holder"; do
         # shellcheck disable=SC2086 # options
-        check "$mode: ${verb%% *} ends by ^C" interrupted "$NMTWATCH" $verb
+        check "$mode: ${verb%% *} ends by ^C" ends_by INT "$NMTWATCH" $verb
     done
     sleep 1
     most=$(sort -n "$SCRATCH/gaps" | tail -n 1)
@@ -83,6 +73,6 @@ for mode in memory lock tmp; do
     kill_jvm "$holder"
 done
 kill "$watching" "$serve"
-wait_for 5 gone "$serve"
-check "serve ends" gone "$serve"
+wait_for 5 has_ended "$serve"
+check "serve ends" has_ended "$serve"
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A process of another user that is observed from outside, with tables that have no end and a library that is a hole:
 # the observation ends, says so, and is accounted for.
-# timeout: 200
+# timeout: 300
 # shellcheck disable=SC2016 # $ of awk
 
 . "$(dirname "$0")/../tap.sh"
@@ -36,6 +36,16 @@ for what in methods "cpu --for 1s"; do
     fi
     contains "endless tables: $what ends" "$(cat "$SCRATCH/out")" "the tables of this JVM do not end"
     check "endless tables: $what is not killed" sh -c "! grep -q 'exit code 1[0-9][0-9]' '$SCRATCH/out'"
+done
+
+# A request to end is heard at any moment.
+for signal in INT TERM; do
+    for verb in "plan --from $victim" "triage $victim -o $SCRATCH/triage" "doctor $victim" "observe $victim cpu --for 50s" \
+        "observe $victim methods" "observe $victim rss --for 50s" "profile $victim status" "profile $victim start" \
+        "holders $victim --allow-pause" "watch $victim" "check $victim" list; do
+        # shellcheck disable=SC2086 # options
+        check "endless tables: ${verb//[0-9\/]*/} ends by SIG$signal" ends_by $signal "$NMTWATCH" $verb
+    done
 done
 
 hole() { # on a machine with load it may be that there is no sample in it

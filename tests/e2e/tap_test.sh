@@ -49,6 +49,8 @@ for jdk in 17 25; do
     fi
 
     "$NMTWATCH" watch "$target" --json --for 25s --warmup 1s >"$SCRATCH/whole.jsonl"
+    # On a busy machine the guard of the log switches it off, some seconds later.
+    wait_for 20 tap_is_off "$target"
     is "$jdk: it is off when the watch ends" "$(outputs "$target")" ""
     is "$jdk: no file is left" "$(tap_files "$target")" ""
     check "$jdk: names were seen" grep -q '"type": *"names"\|class-explosion' "$SCRATCH/whole.jsonl"

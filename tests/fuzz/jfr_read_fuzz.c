@@ -17,7 +17,7 @@ static void check_event(const struct jfr_event *event)
         return;
     const struct jfr_trace *trace = event->sample.trace;
     for (int i = 0; trace != NULL && i < trace->depth; i++)
-        promise(trace->frames[i].label != NULL);
+        promise(trace->frames[i].name != NULL);
     promise(event->sample.tag_count >= 0 && event->sample.tag_count <= JFR_TAGS_MAX);
 }
 
@@ -58,7 +58,7 @@ static void show(int fd)
     }
     if (!jfr_profile_read(&profile, fd, "fuzz", true, error, sizeof error))
         return;
-    promise(jfr_profile_flamegraph(&profile, "fuzz", nowhere));
+    promise(jfr_profile_write(&profile, PROFILE_HTML, 0, "fuzz", nowhere));
     promise(jfr_profile_top_json(&profile, nowhere));
     promise(collapsed_write(profile.cpu, nowhere));
     jfr_profile_free(&profile);

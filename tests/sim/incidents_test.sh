@@ -30,8 +30,6 @@ incident() { # NAME FINDING: "": none
 }
 
 incident quiet ""
-incident lazy ""
-incident heap java-heap-growth
 incident direct direct-memory-growth
 incident threads thread-growth
 incident zip memory-outside-nmt

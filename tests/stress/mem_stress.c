@@ -1,12 +1,11 @@
 /*
  * mem_stress SECONDS: the lock-free parts of agent/mem under ThreadSanitizer.
  *
- * More threads than there are stripes come and go; they allocate, hand each other blocks to free,
+ * Threads come and go; they allocate, hand each other blocks to free,
  * map and unmap, and put into one arena, while the main thread takes snapshots, refills the arena
- * and asks for sites. Every snapshot must be consistent, no piece of the arena may be handed out
+ * and asks for sites. No piece of the arena may be handed out
  * twice, and at the end nothing is left and everything was counted.
  */
-#include "agent/mem/account.h"
 #include "agent/mem/arena.h"
 #include "agent/mem/mem.h"
 
@@ -102,8 +101,6 @@ static void look(void)
     struct mem_snapshot now;
     struct mem_site site[10];
     mem_snapshot(&now);
-    if (!now.consistent)
-        fail("the second count differs");
     arena_refill(arena);
     mem_sites(site, 10);
 }
@@ -123,14 +120,9 @@ static void check_the_end(const struct mem_snapshot *before)
         if (i != COMPONENT_ACCOUNTING && after.component[i].reserved_bytes != 0)
             fail(component_name((enum component)i));
     }
-    if (!after.consistent || mem_damaged() != 0)
-        fail("damage, or the second count differs");
-    /* Of the account itself: each stripe that counts sites has a map for it. */
-    int64_t own_bytes = after.component[COMPONENT_ACCOUNTING].reserved_bytes -
-                        before->component[COMPONENT_ACCOUNTING].reserved_bytes;
-    if (after.total.reserved_bytes - own_bytes != before->total.reserved_bytes ||
-        own_bytes % (int64_t)SITE_TALLIES_BYTES != 0 ||
-        own_bytes > (int64_t)SITE_TALLIES_BYTES * THREAD_STRIPES)
+    if (mem_damaged() != 0)
+        fail("damage");
+    if (after.total.reserved_bytes != before->total.reserved_bytes)
         fail("something is left");
     struct mem_site left[10];
     if (mem_sites(left, 10) != 0)

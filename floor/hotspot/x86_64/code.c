@@ -29,6 +29,7 @@ const struct machine machine = {
     .entry_cookie = UINT64_MAX,
     .syscall_code = 0x050f,
     .syscall_bytes = 2,
+    .signal_return_code = UINT64_C(0x0f0000000fc0c748), /* mov $15, %rax, and of syscall */
     .dwarf_fp = 6,
     .dwarf_sp = 7,
     .dwarf_return = 16,

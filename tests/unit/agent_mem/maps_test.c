@@ -14,7 +14,6 @@ static struct component_usage usage_of(enum component component)
 {
     struct mem_snapshot now;
     mem_snapshot(&now);
-    assert_true(now.consistent);
     return now.component[component];
 }
 
@@ -89,7 +88,7 @@ static void more_maps_than_the_list_takes(void **state)
         assert_non_null(block[i] = mem_map(COMPONENT_THREADS, 1));
     struct component_usage usage = usage_of(COMPONENT_THREADS);
     assert_int_equal(usage.reserved_bytes, count * page);
-    assert_int_equal(usage.resident_bytes, 101 * page); /* the account's own map is listed too */
+    assert_int_equal(usage.resident_bytes, 100 * page);
     for (int i = 0; i < count; i++)
         mem_unmap(COMPONENT_THREADS, block[i], 1);
     usage = usage_of(COMPONENT_THREADS);
@@ -97,13 +96,17 @@ static void more_maps_than_the_list_takes(void **state)
     assert_int_equal(usage.resident_bytes, 0);
 }
 
-static void the_account_counts_itself(void **state)
+static void the_table_of_sites_is_counted(void **state)
 {
     (void)state;
+    assert_int_equal(usage_of(COMPONENT_ACCOUNTING).reserved_bytes, 0);
+    mem_set_level(MEM_DETAIL);
     struct component_usage usage = usage_of(COMPONENT_ACCOUNTING);
-    assert_int_equal(usage.requested_bytes, sizeof(struct account));
-    assert_true(usage.resident_bytes > 0);
+    assert_int_equal(usage.requested_bytes, SITES_BYTES);
     assert_true(usage.resident_bytes <= usage.reserved_bytes);
+    mem_free(mem_alloc(COMPONENT_CONTROL, 1));
+    assert_true(usage_of(COMPONENT_ACCOUNTING).resident_bytes > 0);
+    mem_set_level(MEM_SUMMARY);
 }
 
 int main(void)
@@ -112,7 +115,7 @@ int main(void)
         cmocka_unit_test(untouched_is_not_resident),
         cmocka_unit_test(maps_can_be_listed),
         cmocka_unit_test(more_maps_than_the_list_takes),
-        cmocka_unit_test(the_account_counts_itself),
+        cmocka_unit_test(the_table_of_sites_is_counted),
     };
     return cmocka_run_group_tests_name("agent/mem/maps", tests, NULL, NULL);
 }

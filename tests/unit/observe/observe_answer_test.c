@@ -1,5 +1,4 @@
-/* observe_answer: what a watch and a triage take from an observation's table, its stacks, and from texts that
- * are none. */
+/* observe_answer: what a watch and a triage take from an observation's table, and from texts that are none. */
 #include "nmtwatch/observe/observe_child.h"
 
 #include <setjmp.h>
@@ -25,11 +24,12 @@ static void call_sites(void **state)
         read_callers(
             "{\"families\":["
             "{\"family\":\"com.acme.Gen#\",\"example\":\"com.acme.Gen7\",\"loaded\":60,\"ways\":["
-            "{\"stacks\":40,\"frames\":[\"java.lang.A.b\",\"com.acme.Gen.make:4\",\"x.Y.z:1\"]},"
-            "{\"stacks\":15,\"frames\":[\"java.lang.C.d\",\"com.acme.Gen.make:4\"]},"
-            "{\"stacks\":5,\"frames\":[\"com.acme.Other.make:9\"]}]},"
+            "{\"stacks\":40,\"definer\":\"a.L.d:1\",\"caller\":\"com.acme.Gen.make:4\"},"
+            "{\"stacks\":15,\"definer\":\"a.M.d:1\",\"caller\":\"com.acme.Gen.make:4\"},"
+            "{\"stacks\":5,\"caller\":\"com.acme.Other.make:9\"}]},"
             "{\"family\":\"without stacks\",\"loaded\":9,\"ways\":[]},"
-            "{\"family\":\"odd\",\"loaded\":2,\"ways\":[{\"stacks\":2,\"frames\":[7,\"a.B.c:1\"]}]}"
+            "{\"family\":\"odd\",\"loaded\":2,\"ways\":[{\"stacks\":1,\"caller\":7},{\"stacks\":2,"
+            "\"caller\":\"a.B.c:1\"}]}"
             "]}"),
         2);
     assert_string_equal(rows[0].family, "com.acme.Gen#");
@@ -46,26 +46,27 @@ static void call_sites(void **state)
 
 static void outside_of_nmt(void **state)
 {
-    char text[] =
-        "Java heap;com.acme.A.b 9999999\n"
-        "malloc outside of NMT;com.acme.Main.main;com.acme.Zip.pack;java.util.zip.Deflater.init;"
-        "deflateInit2_ [libz.so.1];malloc [libc.so.6] 700\n"
-        "mappings outside of NMT;com.acme.Zip.pack;deflateInit2_ [libz.so.1];mmap [libc.so.6] 200\n"
-        "malloc outside of NMT;start [native];leak [libleak.so];malloc [libc.so.6] 300\n"
-        "malloc outside of NMT 50\n"
-        "malloc outside of NMT;malloc [libc.so.6] 60\nno number\n;;; 3\n\n";
-    char none[] = "", heap[] = "Java heap;a.B.c 5\n";
+    static const char text[] =
+        "{\"growth\":[{\"of\":\"Java Heap\",\"bytes\":9999999,\"outside_nmt\":false},"
+        "{\"of\":\"malloc\",\"bytes\":1110,\"outside_nmt\":true},"
+        "{\"of\":\"libraries\",\"bytes\":200,\"outside_nmt\":true}],"
+        "\"growers\":[{\"by\":\"com.acme.A.b\",\"in\":null,\"bytes\":9999999,\"outside_nmt\":false}"
+        ","
+        "{\"by\":\"com.acme.Zip.pack:7\",\"in\":\"deflateInit2_ [libz]\",\"bytes\":900,"
+        "\"outside_nmt\":true},{\"by\":\"leak [libleak]\",\"bytes\":300,\"outside_nmt\":true}]}";
+    static const char heap[] = "{\"growth\":[{\"bytes\":5,\"outside_nmt\":false}],\"growers\":[{"
+                               "\"by\":\"a.B.c\",\"bytes\":5}]}";
     struct facts_toucher toucher;
     (void)state;
-    observe_outside(text, &toucher);
+    observe_outside(text, strlen(text), &toucher);
     assert_true(toucher.have);
-    assert_string_equal(toucher.by, "com.acme.Zip.pack");
-    assert_string_equal(toucher.in, "deflateInit2_ [libz.so.1]");
+    assert_string_equal(toucher.by, "com.acme.Zip.pack:7");
+    assert_string_equal(toucher.in, "deflateInit2_ [libz]");
     assert_int_equal(toucher.bytes, 900);
     assert_int_equal(toucher.outside_bytes, 1310);
-    observe_outside(none, &toucher);
+    observe_outside("", 0, &toucher);
     assert_false(toucher.have);
-    observe_outside(heap, &toucher);
+    observe_outside(heap, strlen(heap), &toucher);
     assert_false(toucher.have);
 }
 

@@ -132,7 +132,7 @@ static void memory(void **state)
         "\"documented_bytes\":null,\"requested_bytes\":100,\"reserved_bytes\":128,"
         "\"resident_bytes\":128,\"peak_bytes\":128,\"allocations\":2,\"frees\":1}],"
         "\"total\":{\"requested_bytes\":524388,\"reserved_bytes\":524416,\"resident_bytes\":4224,"
-        "\"peak_bytes\":524416,\"allocations\":3,\"frees\":1},\"consistent\":false,"
+        "\"peak_bytes\":524416,\"allocations\":3,\"frees\":1},"
         "\"damaged_blocks\":2,\"jvm\":{\"jmethod_ids\":{\"classes\":3,\"methods\":45,"
         "\"loaded_bytes\":864,\"kept_after_unload_bytes\":0},\"jvmti_bytes\":0},"
         "\"rss\":{\"process_bytes\":10485760,\"before_agent_bytes\":9437184,"
@@ -141,7 +141,6 @@ static void memory(void **state)
               "    0\n");
     has(text, "  method_map                      100 B     128 B");
     has(text, "total");
-    has(text, "contradicts itself");
     has(text, "2 blocks were overwritten");
     has(text, "864 B, 45 methods of 3 classes");
     has(text, "other growth -1 KB");

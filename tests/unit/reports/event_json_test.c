@@ -202,8 +202,9 @@ static void test_loaders_cost_and_words_come_back(void **state)
     assert_int_equal(line.event.histogram.row_count, HISTOGRAM_ROWS_MAX);
     assert_memory_equal(line.event.histogram.rows, classes, sizeof classes);
 
-    static struct caller_row callers[EVENT_ROWS_MAX] = {
-        {"com.acme.Foo$$EnhancerByCGLIB$$*", "com.acme.Rules.eval:88", 60, 59}};
+    static struct caller_row callers[EVENT_ROWS_MAX] = {{"com.acme.Foo$$EnhancerByCGLIB$$*",
+                                                         "com.acme.Rules.eval:88",
+                                                         "net.sf.cglib.Enhancer.create:9", 60, 59}};
     event = (struct event){.kind = EVENT_CALLERS,
                            .ms = 6,
                            .callers = {true, 1, 5000, 70, "no", EVENT_ROWS_MAX, callers}};

@@ -17,12 +17,12 @@
 static bool add(struct call_tree *tree, const char *stack, int64_t samples)
 {
     static char words[65536];
-    static struct call_frame frames[16384];
+    static struct stack_frame frames[16384];
     int depth = 0;
     snprintf(words, sizeof words, "%s", stack);
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
-        frames[depth++] =
-            (struct call_frame){word, word[0] == '[' ? CALL_FRAME_NATIVE : CALL_FRAME_JAVA};
+        frames[depth++] = (struct stack_frame){
+            .name = word, .kind = word[0] == '[' ? CALL_FRAME_NATIVE : CALL_FRAME_JAVA};
     return call_tree_add(tree, frames, depth, samples);
 }
 
@@ -64,7 +64,8 @@ static void names_cannot_break_a_line(void **state)
 {
     (void)state;
     struct call_tree *tree = call_tree_create();
-    struct call_frame frames[] = {{"x;y\n\033[2J", CALL_FRAME_NATIVE}, {"a b", CALL_FRAME_JAVA}};
+    struct stack_frame frames[] = {{.name = "x;y\n\033[2J", .kind = CALL_FRAME_NATIVE},
+                                   {.name = "a b", .kind = CALL_FRAME_JAVA}};
     assert_true(call_tree_add(tree, frames, 2, 1));
     call_tree_finish(tree);
     char *text = collapsed_of(tree);
@@ -138,8 +139,9 @@ static void page_is_whole_and_escaped(void **state)
 {
     (void)state;
     struct call_tree *tree = call_tree_create();
-    struct call_frame frames[] = {{"</title><script>alert(1)</script>", CALL_FRAME_JAVA},
-                                  {"a&b\"'", CALL_FRAME_NATIVE}};
+    struct stack_frame frames[] = {
+        {.name = "</title><script>alert(1)</script>", .kind = CALL_FRAME_JAVA},
+        {.name = "a&b\"'", .kind = CALL_FRAME_NATIVE}};
     assert_true(call_tree_add(tree, frames, 2, 3));
     call_tree_finish(tree);
     char *text = page_of(tree, "a <note>");
@@ -207,10 +209,10 @@ static void deep_stacks(void **state)
 {
     (void)state;
     enum { DEPTH = 8192 };
-    static struct call_frame frames[DEPTH];
+    static struct stack_frame frames[DEPTH];
     struct call_tree *tree = call_tree_create();
     for (int i = 0; i < DEPTH; i++)
-        frames[i] = (struct call_frame){i % 2 ? "odd" : "even", CALL_FRAME_JAVA};
+        frames[i] = (struct stack_frame){.name = i % 2 ? "odd" : "even", .kind = CALL_FRAME_JAVA};
     for (int depth = 1; depth <= DEPTH; depth += 7)
         assert_true(call_tree_add(tree, frames + (DEPTH - depth), depth, 1));
     call_tree_finish(tree);
@@ -227,13 +229,13 @@ static void a_full_tree_refuses_whole_stacks(void **state)
 {
     (void)state;
     struct call_tree *tree = call_tree_create();
-    struct call_frame frames[64];
+    struct stack_frame frames[64];
     char names[64][16];
     int64_t offered = 0, refused = 0;
     for (uint32_t i = 0; i < CALL_TREE_NODES_MAX / 64 + 100; i++) {
         for (int j = 0; j < 64; j++) {
             snprintf(names[j], sizeof names[j], "m%u", j == 63 ? i : (unsigned)j);
-            frames[j] = (struct call_frame){names[j], CALL_FRAME_JAVA};
+            frames[j] = (struct stack_frame){.name = names[j], .kind = CALL_FRAME_JAVA};
         }
         offered += 2;
         refused += 2 * !call_tree_add(tree, frames, 64, 2);
@@ -361,14 +363,14 @@ static void a_large_profile_is_a_bounded_page(void **state)
     enum { SAMPLES = 300000 };
     struct call_tree *tree = call_tree_create();
     char names[3][200];
-    struct call_frame frames[3];
+    struct stack_frame frames[3];
     unsigned random = 1;
     for (int i = 0; i < SAMPLES; i++) {
         unsigned path = (random = random * 1103515245 + 12345) >> 8;
         for (int j = 0; j < 3; j++) {
             path = j == 0 ? path % 150000 : path / 7;
             snprintf(names[j], sizeof names[j], "com.acme.%c%080u.method%u", 'a' + j, path, path);
-            frames[j] = (struct call_frame){names[j], CALL_FRAME_JAVA};
+            frames[j] = (struct stack_frame){.name = names[j], .kind = CALL_FRAME_JAVA};
         }
         call_tree_at(tree, 1700000000000 + INT64_C(86) * i);
         assert_true(call_tree_add(tree, frames, 3, 1));
@@ -411,8 +413,9 @@ static void damaged_times_are_no_heat_map(void **state)
 
 static void add_thread(struct call_tree *tree, const char *thread, int64_t samples)
 {
-    struct call_frame frames[4] = {{"work [libjvm]", CALL_FRAME_NATIVE},
-                                   {"[unknown] [libc]", CALL_FRAME_NATIVE}};
+    struct stack_frame frames[4] = {
+        {.name = "work [libjvm]", .kind = CALL_FRAME_NATIVE},
+        {.name = "[unknown]", .kind = CALL_FRAME_NATIVE, .library = "libc"}};
     char name[CALL_THREAD_NAME_MAX];
     int depth = call_frames_of_thread(frames, 2, thread, name);
     assert_int_equal(depth, 2);
@@ -429,10 +432,13 @@ static void threads_without_java_are_roots(void **state)
                                            {"G1 Conc#0", "G1 Conc#0"},
                                            {"C2 Comp..x", "C2 Comp..x"},
                                            {"ForkJoinPool.co", "ForkJoinPool.co"}};
-    struct call_frame frames[4] = {{"not_a_java_thread [stack not walked]", CALL_FRAME_NATIVE}};
+    struct stack_frame frames[4] = {
+        {.name = "not_a_java_thread", .kind = CALL_FRAME_NATIVE, .library = "stack not walked"}};
     char name[CALL_THREAD_NAME_MAX], long_name[300];
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
-        frames[0] = (struct call_frame){"no_java_frame [stack not walked]", CALL_FRAME_NATIVE};
+        frames[0] = (struct stack_frame){.name = "no_java_frame",
+                                         .kind = CALL_FRAME_NATIVE,
+                                         .library = "stack not walked"};
         assert_int_equal(call_frames_of_thread(frames, 1, whole[i][0], name), 1);
         assert_string_equal(frames[0].name, whole[i][1]);
         assert_int_equal(frames[0].kind, CALL_FRAME_THREAD);
@@ -442,8 +448,9 @@ static void threads_without_java_are_roots(void **state)
     assert_int_equal(call_frames_of_thread(frames, 0, long_name, name), 1);
     assert_int_equal(strlen(name), CALL_THREAD_NAME_MAX - 1);
     /* A thread that is not known, a stack with Java in it: nothing changes. */
-    frames[0] = (struct call_frame){"[unknown] [libc]", CALL_FRAME_NATIVE};
-    frames[1] = (struct call_frame){"a.Main.run", CALL_FRAME_JAVA};
+    frames[0] =
+        (struct stack_frame){.name = "[unknown]", .kind = CALL_FRAME_NATIVE, .library = "libc"};
+    frames[1] = (struct stack_frame){.name = "a.Main.run", .kind = CALL_FRAME_JAVA};
     assert_int_equal(call_frames_of_thread(frames, 1, NULL, name), 1);
     assert_int_equal(call_frames_of_thread(frames, 1, "", name), 1);
     assert_int_equal(call_frames_of_thread(frames, 2, "main", name), 2);

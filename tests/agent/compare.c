@@ -1,14 +1,18 @@
+/*
+ * compare: an agent for compare_test.sh (make build/compare/libnmtagent.so): engine agct walks with both engines in
+ * the same handler and counts where they agree. The result is written at the end to the file that
+ * the environment variable NMTAGENT_COMPARE names: lines of `name number`, and the first stacks
+ * that differ. It is linked in front of functions of the agent by --wrap.
+ */
+#include "agent/calltrace/calltrace.h"
+#include "agent/hotspot/registers.h"
 #include "agent/stack/engine_parts.h"
-
-#ifdef NMTAGENT_COMPARE
-
-#include "floor/hotspot/code_cache.h"
+#include "agent/stack/native.h"
+#include "floor/hotspot/frame_cache.h"
 #include "floor/hotspot/layout.h"
 #include "floor/hotspot/load.h"
-#include "agent/hotspot/registers.h"
-#include "agent/calltrace/calltrace.h"
 #include "floor/hotspot/machine.h"
-#include "agent/stack/native.h"
+#include "floor/hotspot/walk.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -24,7 +28,8 @@
 
 static struct room {
     _Atomic bool taken;
-    struct frame frames[DEPTH_MAX], returned[DEPTH_MAX];
+    struct walked_frame frames[DEPTH_MAX];
+    struct frame returned[DEPTH_MAX];
 } rooms[ROOMS];
 
 struct side {
@@ -75,6 +80,55 @@ static void count(_Atomic int64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+/* --- the place that AsyncGetCallTrace takes ----------------------------------------------------- */
+
+/* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits at a call: then it
+ * names what comes after the call. So does the walker while these are set. */
+static _Thread_local const struct walked_frame *after_call;
+static _Thread_local uintptr_t interrupted_at;
+
+int __real_scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max,
+                     bool *described);
+int __wrap_scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max,
+                     bool *described);
+int __wrap_scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max,
+                     bool *described)
+{
+    if (out == after_call && pc != interrupted_at + 1)
+        pc++;
+    return __real_scopes_at(blob, pc, out, max, described);
+}
+
+bool __real_frame_cache_find(uintptr_t pc, struct cached_call *out);
+bool __wrap_frame_cache_find(uintptr_t pc, struct cached_call *out);
+bool __wrap_frame_cache_find(uintptr_t pc, struct cached_call *out)
+{
+    return after_call == NULL && __real_frame_cache_find(pc, out);
+}
+
+void __real_frame_cache_keep(uintptr_t pc, const struct code_blob *blob,
+                             const struct walked_frame *frames, int count, int16_t level);
+void __wrap_frame_cache_keep(uintptr_t pc, const struct code_blob *blob,
+                             const struct walked_frame *frames, int count, int16_t level);
+void __wrap_frame_cache_keep(uintptr_t pc, const struct code_blob *blob,
+                             const struct walked_frame *frames, int count, int16_t level)
+{
+    if (after_call == NULL)
+        __real_frame_cache_keep(pc, blob, frames, count, level);
+}
+
+static int walk_as_agct(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
+                        enum walk_code *code)
+{
+    struct registers registers;
+    registers_read(ucontext, &registers);
+    interrupted_at = registers.pc;
+    after_call = out;
+    int depth = walk_interrupted(env, ucontext, out, max, code);
+    after_call = NULL;
+    return depth;
+}
+
 /* --- the two stacks --------------------------------------------------------------------------- */
 
 static uintptr_t agct_method(struct frame frame)
@@ -89,7 +143,7 @@ static int32_t plain_bci(int32_t bci)
 }
 
 static void keep_example(enum outcome why, int64_t number, void *ucontext, const struct frame *agct,
-                         int agct_depth, enum walk_code agct_code, const struct frame *vm,
+                         int agct_depth, enum walk_code agct_code, const struct walked_frame *vm,
                          int vm_depth, enum walk_code vm_code)
 {
     if (number >= EXAMPLES || why < OTHER_BCI || why == RESCUED_WHOLE || why == NO_FRAMES)
@@ -112,19 +166,19 @@ static void keep_example(enum outcome why, int64_t number, void *ucontext, const
         example->agct.frames[i].bci = agct[i].bci;
     }
     for (int i = 0; i < SHOWN && i < vm_depth; i++) {
-        example->vm.frames[i].method = vm[i].value;
+        example->vm.frames[i].method = vm[i].method;
         example->vm.frames[i].bci = vm[i].bci;
     }
 }
 
-static enum outcome compare(const struct frame *agct, int agct_depth, const struct frame *vm,
+static enum outcome compare(const struct frame *agct, int agct_depth, const struct walked_frame *vm,
                             int vm_depth)
 {
     enum outcome outcome = IDENTICAL;
     if (agct_depth > vm_depth)
         return OTHER_STACK;
     for (int i = 0; i < agct_depth; i++) {
-        if (agct[i].value != 0 && agct_method(agct[i]) != vm[i].value)
+        if (agct[i].value != 0 && agct_method(agct[i]) != vm[i].method)
             return OTHER_STACK; /* one without an id can be any */
         if (plain_bci(agct[i].bci) != plain_bci(vm[i].bci))
             outcome = OTHER_BCI;
@@ -134,7 +188,7 @@ static enum outcome compare(const struct frame *agct, int agct_depth, const stru
     return outcome;
 }
 
-static enum outcome judge(const struct frame *agct, int agct_depth, const struct frame *vm,
+static enum outcome judge(const struct frame *agct, int agct_depth, const struct walked_frame *vm,
                           int vm_depth, enum walk_code vm_code)
 {
     if (agct_depth > 0)
@@ -151,7 +205,7 @@ static enum outcome judge(const struct frame *agct, int agct_depth, const struct
  * ours has to be the frames of this method, and that.
  */
 static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
-                              const struct frame *vm, int vm_depth, struct frame *returned)
+                              const struct walked_frame *vm, int vm_depth, struct frame *returned)
 {
     struct registers registers;
     struct code_blob blob;
@@ -185,7 +239,7 @@ static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *a
         return false;
     for (int i = 0; i < vm_depth; i++) {
         struct frame frame = i < own ? agct[i] : returned[i - own];
-        if (frame.value != 0 && agct_method(frame) != vm[i].value)
+        if (frame.value != 0 && agct_method(frame) != vm[i].method)
             return false;
     }
     return true;
@@ -194,21 +248,19 @@ static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *a
 static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
                      enum walk_code agct_code, struct room *room, int most)
 {
-    struct frame *frames = room->frames;
+    struct walked_frame *frames = room->frames;
     enum walk_code code;
-    engine_vm_places_as_agct = false;
-    int depth = engine_vm_walk(env, ucontext, frames, most, &code);
+    int depth = walk_interrupted(env, ucontext, frames, most, &code);
     enum outcome outcome = judge(agct, agct_depth, frames, depth, code);
     if (outcome == IDENTICAL || outcome == OTHER_BCI)
         count(&same_methods); /* in each frame */
     if (outcome == OTHER_BCI || outcome == OTHER_STACK) {
         enum walk_code second_code;
-        engine_vm_places_as_agct = true;
-        int second = engine_vm_walk(env, ucontext, frames, most, &second_code);
+        int second = walk_as_agct(env, ucontext, frames, most, &second_code);
         if (judge(agct, agct_depth, frames, second, second_code) == IDENTICAL)
             outcome = PLACE_AFTER_CALL;
         else
-            depth = engine_vm_walk(env, ucontext, frames, most, &code);
+            depth = walk_interrupted(env, ucontext, frames, most, &code);
         if (outcome == OTHER_STACK &&
             same_after_return(env, ucontext, agct, agct_depth, frames, depth, room->returned))
             outcome = AT_RETURN;
@@ -218,7 +270,8 @@ static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int 
     keep_example(outcome, number, ucontext, agct, agct_depth, agct_code, frames, depth, code);
 }
 
-int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+static int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max,
+                        enum walk_code *code)
 {
     int depth = agct_walk(env, ucontext, out, max, code);
     int most = max < DEPTH_MAX ? max : DEPTH_MAX;
@@ -236,11 +289,6 @@ int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum w
 }
 
 /* --- set-up and end --------------------------------------------------------------------------- */
-
-bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
-{
-    return engine_vm.setup(vm, jvmti, error, error_size);
-}
 
 static void put_symbol(uintptr_t symbol, FILE *out)
 {
@@ -306,7 +354,7 @@ static void put_example(const char *outcome, const struct example *example, FILE
     put_side("vm", &example->vm, out);
 }
 
-void compare_end(void)
+static void compare_end(void)
 {
     const char *path = getenv("NMTAGENT_COMPARE");
     FILE *out = path != NULL ? fopen(path, "w") : NULL;
@@ -329,4 +377,23 @@ void compare_end(void)
     engine_vm.end();
 }
 
-#endif
+const struct stack_engine *__real_engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
+                                                char *fallback, size_t fallback_size, char *error,
+                                                size_t error_size);
+const struct stack_engine *__wrap_engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
+                                                char *fallback, size_t fallback_size, char *error,
+                                                size_t error_size);
+const struct stack_engine *__wrap_engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
+                                                char *fallback, size_t fallback_size, char *error,
+                                                size_t error_size)
+{
+    static struct stack_engine both;
+    const struct stack_engine *engine =
+        __real_engine_choose(wanted, vm, jvmti, fallback, fallback_size, error, error_size);
+    if (engine != &engine_agct)
+        return engine;
+    both = engine_agct;
+    both.walk = compare_walk;
+    both.end = compare_end;
+    return engine_vm.setup(vm, jvmti, error, error_size) ? &both : NULL;
+}
