@@ -80,12 +80,12 @@ CLEAN := clean_text text_lines prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := family call_site stem_table census heap_census loader_table
-NATIVE := internal call_site_group rss_account
+NATIVE := internal account call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_ticket triage_gc triage_tools triage_categories triage_answers 
-JUDGE := finding episode judge_classes judge_names judge_heap judge_memory judge level
+TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_findings triage_names triage_memory triage_growth triage_ticket triage_gc triage_tools triage_categories triage_answers
+JUDGE := finding episode judge_classes judge_names judge_heap judge_growth judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \

@@ -43,10 +43,6 @@ struct judge *judge_create(const struct target_identity *identity,
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
         return NULL;
-    if (!judge_growth_create(judge)) {
-        judge_destroy(judge);
-        return NULL;
-    }
     judge->identity = *identity;
     judge->identity.uptime_ms = judge_value(identity->uptime_ms);
     /* A recording's header is data: keep to the limits. */
@@ -57,9 +53,13 @@ struct judge *judge_create(const struct target_identity *identity,
                                      : value > row->max ? row->max
                                                         : value;
     }
+    if (!judge_growth_create(judge)) {
+        judge_destroy(judge);
+        return NULL;
+    }
     judge->baseline_ms = judge->metaspace_left_s = -1;
     judge->classes_loaded = judge->classes_unloaded = judge->gc_young = judge->gc_old = -1;
-    judge->suspicious_ms = judge->names_ms = -1;
+    judge->suspicious_ms = judge->names_ms = judge->old_gc_ms = judge->gcs = -1;
     judge->pace = 1;
     warmup_init(&judge->warmup,
                 warmup_s > JUDGE_VALUE_MAX / 1000 ? JUDGE_VALUE_MAX / 1000 : warmup_s,
@@ -178,7 +178,7 @@ void judge_view(const struct judge *judge, struct judge_view *view)
     view->internal_bytes = judge->internal_bytes;
     if (judge->have_internal_baseline)
         view->internal_growth_bytes = judge->internal_bytes - judge->internal_baseline_bytes;
-    view->internal_verdict = judge->internal_series.verdict;
+    view->internal_verdict = judge->growth[GROWTH_INTERNAL].verdict;
     view->class_metaspace_verdict = judge->class_metaspace_series.verdict;
     view->metaspace_left_s = judge->metaspace_left_s;
     view->have_class_metaspace = judge->have_class_metaspace;
@@ -247,7 +247,7 @@ void judge_remember(const struct judge *judge, struct judge_memory *memory)
     memory->internal_baseline_bytes = judge->internal_baseline_bytes;
     memory->have_class_metaspace_baseline = judge->have_class_metaspace_baseline;
     memory->class_metaspace_baseline_bytes = judge->class_metaspace_baseline_bytes;
-    memory->internal_growing = judge->internal_series.alarm.active;
+    memory->internal_growing = judge->growth[GROWTH_INTERNAL].alarm.active;
     memory->worst_ever = judge->worst_ever;
     memory->loaders_have_baseline = judge->loaders_have_baseline;
     memory->loader_count = judge->loader_count;
@@ -291,7 +291,7 @@ void judge_resume(struct judge *judge, const struct judge_memory *memory)
     judge->have_class_metaspace_baseline = memory->have_class_metaspace_baseline;
     judge->class_metaspace_baseline_bytes = judge_value(memory->class_metaspace_baseline_bytes);
     if (memory->internal_growing) { /* as if all its looks had said so: it takes as many to clear */
-        struct growth_alarm *alarm = &judge->internal_series.alarm;
+        struct growth_alarm *alarm = &judge->growth[GROWTH_INTERNAL].alarm;
         alarm->active = true;
         alarm->seen = alarm->of;
         alarm->recent = (UINT32_C(1) << alarm->of) - 1;

@@ -42,7 +42,10 @@ static struct heap_track *place_for(struct judge *judge, const struct histogram_
     *place = (struct heap_track){0};
     snprintf(place->name, sizeof place->name, "%s", row->name);
     snprintf(place->family, sizeof place->family, "%s", row->family);
-    if (!judge_watched_create(&place->watched, true)) {
+    struct verdict_options options;
+    verdict_options_default(&options);
+    options.sparse = true;
+    if (!judge_watched_create(&place->watched, &options)) {
         *place = judge->heap[--judge->heap_count];
         return NULL;
     }

@@ -1,10 +1,11 @@
 /*
  * judge_internal: the inside of a judge, shared by judge.c (events, view, what outlives a restart),
  * episode.c (episodes), judge_classes.c (counters, churn, class loaders), judge_names.c (families),
- * judge_heap.c (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
+ * judge_heap.c (objects), judge_growth.c (convergence) and judge_memory.c (growth, the agent). No other file includes it.
  */
 #pragma once
 
+#include "analyzers/judge/growth.h"
 #include "analyzers/judge/judge.h"
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/rate.h"
@@ -62,6 +63,7 @@ struct watched {
     struct growth_alarm alarm;
     int64_t asked_ms;
     int64_t alarm_ms; /* when the alarm was last fed */
+    int ended;        /* verdicts in a row that it does not grow */
     struct verdict verdict;
 };
 
@@ -136,7 +138,8 @@ struct judge {
     /* memory */
     bool have_internal, have_internal_baseline;
     int64_t internal_bytes, internal_baseline_bytes;
-    struct watched internal_series;
+    struct watched growth[GROWTH_RULES];
+    int64_t old_gc_ms, old_gcs, gcs; /* the last old collection; how many of them, and of all */
     bool have_class_metaspace, have_class_metaspace_baseline;
     int64_t class_metaspace_bytes, class_metaspace_baseline_bytes;
     struct watched class_metaspace_series;
@@ -208,13 +211,15 @@ void judge_callers(struct judge *judge, const struct callers_event *callers);
 void judge_heap(struct judge *judge, const struct histogram_event *histogram);
 void judge_heap_destroy(struct judge *judge);
 
-/* judge_memory.c */
-/* sparse: of verdict_options. */
-bool judge_watched_create(struct watched *watched, bool sparse);
+/* judge_growth.c */
+bool judge_watched_create(struct watched *watched, const struct verdict_options *options);
 /* Feeds a value and asks at once, for the alarm as well. */
 void judge_watched_add(const struct judge *judge, struct watched *watched, int64_t bytes);
 bool judge_growth_create(struct judge *judge);
 void judge_growth_destroy(struct judge *judge);
+void judge_growth_sample(struct judge *judge, const struct sample *sample);
+
+/* judge_memory.c */
 void judge_memory_sample(struct judge *judge, const struct sample *sample);
 void judge_memory_baseline(struct judge *judge);
 void judge_agent_sample(struct judge *judge, const struct sample *sample);

@@ -1,140 +1,11 @@
 /* Native memory: growth since the baseline (the documented steps on Internal, Class + Metaspace), the
- * distance to MaxMetaspaceSize, whether it converges, and the circuit breaker of the agent. */
+ * distance to MaxMetaspaceSize, and the circuit breaker of the agent. */
 #include "analyzers/judge/judge_internal.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#define MB 1048576.0
-
-/* --- whether Internal, and Class + Metaspace, converge: a verdict each ------------------------ */
-
-#define ASK_EVERY_MS 60000
-/* Certain growth that is slower than the threshold of the slope is reported when it has come to this: a
- * leak of 1 MB/h after most of a day. */
-#define SLOW_BYTES   (16 * MB)
-
-bool judge_watched_create(struct watched *watched, bool sparse)
-{
-    struct verdict_options options;
-    verdict_options_default(&options);
-    options.sparse = sparse;
-    growth_alarm_init(&watched->alarm, GROWTH_ALARM_NEED, GROWTH_ALARM_OF);
-    watched->series = verdict_create(&options);
-    return watched->series != NULL;
-}
-
-bool judge_growth_create(struct judge *judge)
-{
-    return judge_watched_create(&judge->internal_series, false) &&
-           judge_watched_create(&judge->class_metaspace_series, false);
-}
-
-void judge_growth_destroy(struct judge *judge)
-{
-    verdict_destroy(judge->internal_series.series);
-    verdict_destroy(judge->class_metaspace_series.series);
-}
-
-void judge_watched_add(const struct judge *judge, struct watched *watched, int64_t bytes)
-{
-    verdict_feed(watched->series, judge->now_ms, bytes, VERDICT_MISSING);
-    verdict_ask(watched->series, &watched->verdict);
-    growth_alarm_add(&watched->alarm, &watched->verdict);
-}
-
-/* Certain growth that reaches the first documented step within an hour. */
-static bool is_steep(const struct judge *judge, const struct verdict *verdict)
-{
-    return verdict->answer == VERDICT_GROWING &&
-           verdict->slope_bytes_per_h.low >
-               (double)judge_threshold(judge, TH_INTERNAL_INVESTIGATE_BYTES);
-}
-
-/* True when the verdict is a new one. The alarm has a slower schedule, unless the growth is steep:
- * three verdicts are then three minutes. */
-static bool add(const struct judge *judge, struct watched *watched, int64_t bytes,
-                enum growth_alarm_change *change)
-{
-    int64_t loaded = judge->classes_loaded >= 0 ? judge->classes_loaded : VERDICT_MISSING;
-    verdict_feed(watched->series, judge->now_ms, bytes, loaded);
-    if (judge->now_ms - watched->asked_ms < ASK_EVERY_MS)
-        return false;
-    watched->asked_ms = judge->now_ms;
-    verdict_ask(watched->series, &watched->verdict);
-    *change = GROWTH_ALARM_NONE;
-    if (judge->now_ms - watched->alarm_ms >= GROWTH_ALARM_ASK_MS ||
-        is_steep(judge, &watched->verdict)) {
-        watched->alarm_ms = judge->now_ms;
-        *change = growth_alarm_add(&watched->alarm, &watched->verdict);
-    }
-    return true;
-}
-
-static bool is_relevant(const struct judge *judge, const struct verdict *verdict)
-{
-    int64_t span_ms = verdict->to_ms - verdict->from_ms;
-    double low = verdict->slope_bytes_per_h.low;
-    int64_t needed_ms = judge_threshold(judge, TH_INTERNAL_SLOPE_SPAN_S) * 1000;
-    /* Segments are found by halves: one of 400 s at the least is there 800 s after it began. */
-    if (span_ms < (is_steep(judge, verdict) ? needed_ms / 3 * 2 : needed_ms))
-        return false;
-    return low > (double)judge_threshold(judge, TH_INTERNAL_SLOPE_BYTES_PER_H) ||
-           low * (double)span_ms / 3600000 > SLOW_BYTES;
-}
-
-static void raise_internal(struct judge *judge, const struct verdict *verdict)
-{
-    const char *meaning = internal_meaning(judge->identity.jdk_major);
-    const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
-    int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
-    struct finding finding = finding_begin(&judge->texts, FINDING_INTERNAL_NOT_CONVERGING);
-    finding_title(&finding,
-                  "%s: %s %+.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min: %s",
-                  finding_row(finding.kind)->title, meaning, slope->value / MB, slope->low / MB,
-                  slope->high / MB, span_s / 60, verdict_state_meaning(verdict->state));
-    finding_add_text(&finding, "internal_means", meaning);
-    finding_add_text(&finding, "state", verdict_state_name(verdict->state));
-    finding_add_int(&finding, "slope_bytes_per_h", (int64_t)slope->value);
-    finding_add_int(&finding, "slope_low_bytes_per_h", (int64_t)slope->low);
-    finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)slope->high);
-    finding_add_int(&finding, "span_s", span_s);
-    finding_add_int(&finding, "growth_bytes", verdict->growth_bytes);
-    if (verdict->have_regressor) {
-        finding_add_int(&finding, "explained_by_classes_percent",
-                        (int64_t)(verdict->explained_share * 100 + 0.5));
-        finding_add_int(&finding, "bytes_per_class", (int64_t)verdict->bytes_per_class);
-        finding_add_int(&finding, "slope_left_bytes_per_h",
-                        (int64_t)verdict->slope_left_bytes_per_h.value);
-    }
-    finding_add_int(&finding, "baseline_ms", judge->baseline_ms);
-    finding_add_text(&finding, "warmup_ended", judge->warmup.reason);
-    judge_raise(judge, &finding, "", verdict->from_ms);
-}
-
-static void growth_internal(struct judge *judge, int64_t bytes)
-{
-    struct watched *watched = &judge->internal_series;
-    enum growth_alarm_change change;
-    if (!add(judge, watched, bytes, &change))
-        return;
-    struct episode *episode = judge_episode(judge, FINDING_INTERNAL_NOT_CONVERGING, "");
-    if (episode != NULL) {
-        if (change == GROWTH_ALARM_CLEARED)
-            judge_clear(judge, episode);
-    } else if (watched->alarm.active && watched->verdict.answer == VERDICT_GROWING &&
-               judge->baseline_ms >= 0 && is_relevant(judge, &watched->verdict)) {
-        raise_internal(judge, &watched->verdict);
-    }
-}
-
-static void growth_class_metaspace(struct judge *judge, int64_t bytes)
-{
-    enum growth_alarm_change change;
-    add(judge, &judge->class_metaspace_series, bytes, &change);
-}
 
 /* --- growth since the baseline ---------------------------------------------------------------- */
 
@@ -282,14 +153,13 @@ void judge_memory_sample(struct judge *judge, const struct sample *sample)
         judge->have_class_metaspace = true;
         judge->class_metaspace_bytes = bytes;
         floor_add(&judge->class_metaspace_floor, bytes);
-        growth_class_metaspace(judge, bytes);
     }
     bool internal_here = internal_bytes(sample, judge->identity.jdk_major, &bytes);
     if (internal_here) {
         judge->have_internal = true;
         judge->internal_bytes = bytes;
-        growth_internal(judge, bytes);
     }
+    judge_growth_sample(judge, sample);
     if (judge->baseline_ms < 0)
         return;
     judge_memory_baseline(judge); /* a baseline whose first NMT reading came late */

@@ -12,13 +12,11 @@
 
 #define MB INT64_C(1048576)
 
-/* JDKs up to 10 count the whole reserved stack of each thread as committed: a thousand threads of
- * 1 MB are no leak. */
-#define STACKS_RESERVED_LAST_JDK 10
-#define STACKS_RESERVED_BYTES    (1024 * MB)
-#define UNLISTED_BYTES           (64 * MB)
+/* A thousand threads of 1 MB are no leak. */
+#define STACKS_RESERVED_BYTES (1024 * MB)
+#define UNLISTED_BYTES        (64 * MB)
 /* Of what is reserved for the heap; the Z collector reserves 16 times what it may use. */
-#define HEAP_RESERVED_PART       4
+#define HEAP_RESERVED_PART    4
 
 static const struct {
     enum finding_kind kind;

@@ -202,7 +202,8 @@ static int64_t ids_category_bytes(const struct explained_facts *facts,
                : amounts->jni_bytes + (amounts->internal_bytes > 0 ? amounts->internal_bytes : 0);
 }
 
-static void predict(struct explained *out, const struct explained_facts *facts, double methods)
+static void predict(struct explained *out, const struct explained_facts *facts, double methods,
+                    double coming)
 {
     int64_t loaded = facts->now.classes_loaded > 0 ? facts->now.classes_loaded : 0;
     int64_t unloaded = facts->now.classes_unloaded > 0 ? facts->now.classes_unloaded : 0;
@@ -214,10 +215,10 @@ static void predict(struct explained *out, const struct explained_facts *facts, 
     out->alive = jmethodid_cost(facts->jdk_major, (struct jmethodid_load){alive, each, loaders});
     /* A class that was unloaded took its loader with it, or was hidden: one block each. */
     struct jmethodid_cost gone =
-        jmethodid_cost(facts->jdk_major, (struct jmethodid_load){unloaded, methods, unloaded});
+        jmethodid_cost(facts->jdk_major, (struct jmethodid_load){unloaded, coming, unloaded});
     out->kept_after_unload_bytes = jmethodid_kept_bytes(&gone);
     struct jmethodid_cost one =
-        jmethodid_cost(facts->jdk_major, (struct jmethodid_load){1, methods, 1});
+        jmethodid_cost(facts->jdk_major, (struct jmethodid_load){1, coming, 1});
     out->bytes_per_class_load = jmethodid_loaded_bytes(&one);
     out->kept_bytes_per_class = jmethodid_kept_bytes(&one);
 }
@@ -296,6 +297,9 @@ static bool by_growth(struct explained *out, const struct explained_facts *facts
     if (sure >= fewest) {
         out->preallocates = EXPLAINED_YES;
         double explained = expected * (double)loads;
+        if (facts->sites != NULL && facts->sites_have_growth) /* measured, in place of a price */
+            explained = MAX(explained,
+                            (double)facts->sites->group[CALL_SITES_JMETHODIDS_AGENT].bytes_delta);
         explained = MIN(explained, (double)(out->growth_bytes - by_loaders));
         out->explained_growth_bytes = (int64_t)explained;
         out->unexplained_growth_bytes = out->growth_bytes - out->explained_growth_bytes;
@@ -342,10 +346,11 @@ void explain_internal(struct explained *out, const struct explained_facts *facts
     memset(out, 0, sizeof *out);
     double methods =
         facts->methods_per_class > 0.0 ? facts->methods_per_class : TYPICAL_METHODS_PER_CLASS;
-    predict(out, facts, methods);
+    double coming = facts->methods_of_coming > 0.0 ? facts->methods_of_coming : methods;
+    predict(out, facts, methods, coming);
     out->preallocates = EXPLAINED_CANNOT_TELL;
     struct explained grown = *out;
-    bool by_growth_found = by_growth(&grown, facts, methods);
+    bool by_growth_found = by_growth(&grown, facts, coming);
     if (grown.have_growth)
         *out = grown; /* its figures are of use in any case */
     bool no_agent = facts->agents_known && facts->agent_count == 0;

@@ -97,10 +97,13 @@ struct explained_amounts {
 struct explained_facts {
     int jdk_major;
     double methods_per_class; /* 0: not known, TYPICAL_METHODS_PER_CLASS */
+    double
+        methods_of_coming; /* of a class of the family that is loaded most; 0: not known, methods_per_class */
     struct explained_amounts now;
     bool have_before;
     struct explained_amounts before;
-    const struct call_site_totals *sites;       /* NULL: no detail; borrowed */
+    const struct call_site_totals *sites; /* NULL: no detail; borrowed */
+    bool sites_have_growth;
     bool ids_counted;                           /* in the JVM's own structures, at once: */
     int64_t ids;                                /* jmethodIDs there are */
     int64_t id_classes, id_methods, id_loaders; /* classes, methods and loaders there are */

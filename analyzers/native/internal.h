@@ -17,6 +17,9 @@
 
 #include "analyzers/model/event.h"
 
+/* JDKs up to 10 count the whole reserved stack of each thread as committed. */
+#define STACKS_RESERVED_LAST_JDK 10
+
 /* Committed bytes; false when the sample has no NMT summary or lacks Internal. */
 bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes);
 /* JNI is part of Internal then. */

@@ -4,6 +4,9 @@
 
 /* glibc, malloc/arena.c: HEAP_MAX_SIZE on 64-bit machines; an arena's heap begins at a multiple. */
 #define ARENA_HEAP_BYTES (UINT64_C(64) << 20)
+/* A thread's stack lies behind its guard: a page of glibc's, or the zones that HotSpot closes. */
+#define GUARD_MAX_BYTES  (UINT64_C(128) << 10)
+#define STACK_MAX_BYTES  (UINT64_C(16) << 20)
 
 const struct rss_kind_row rss_kinds[RSS_KIND_COUNT] = {
 #define RSS_KIND(id, key, what) [RSS_##id] = {key, what},
@@ -30,6 +33,23 @@ int rss_ranges_sort(struct rss_range *ranges, int count)
         }
     }
     return kept + 1;
+}
+
+bool rss_heap_range(struct span heap_info, struct rss_range *heap)
+{
+    ptrdiff_t open;
+    *heap = (struct rss_range){.low = UINT64_MAX, .category = NMT_JAVA_HEAP};
+    while ((open = span_find(heap_info, SPAN_LITERAL("[0x"))) >= 0) {
+        heap_info = span_skip(heap_info, (size_t)open + 1);
+        uint64_t address;
+        while (span_take(&heap_info, SPAN_LITERAL("0x")) && span_take_hex(&heap_info, &address)) {
+            heap->low = MIN(heap->low, address);
+            heap->high = MAX(heap->high, address);
+            span_take(&heap_info, SPAN_LITERAL(","));
+            span_take(&heap_info, SPAN_LITERAL(" "));
+        }
+    }
+    return heap->high > heap->low;
 }
 
 void rss_account_begin(struct rss_account *account, const struct rss_range *ranges, int count)
@@ -98,13 +118,20 @@ enum rss_kind rss_account_kind(struct rss_account *account, const struct proc_ma
     }
     if (map->shared)
         return RSS_SHARED;
+    uint64_t size = map->end_address - map->start_address, guard_end = account->guard_end;
+    bool usable = map->readable && map->writable && !map->executable;
+    account->guard_end =
+        !map->readable && !map->writable && size <= GUARD_MAX_BYTES ? map->end_address : 0;
     if (map->end_address <= account->arena_end)
         return RSS_MALLOC_ARENAS; /* a second mapping of the same heap */
-    if (map->start_address % ARENA_HEAP_BYTES == 0 && map->readable && map->writable &&
-        !map->executable && map->end_address - map->start_address <= ARENA_HEAP_BYTES) {
-        account->arena_end = map->start_address + ARENA_HEAP_BYTES;
+    /* Full heaps that are neighbours are one mapping. The Java heap may begin at such a place, too. */
+    if (map->start_address % ARENA_HEAP_BYTES == 0 && usable &&
+        (size <= ARENA_HEAP_BYTES || account->range_count > 0)) {
+        account->arena_end = (map->end_address + ARENA_HEAP_BYTES - 1) & -ARENA_HEAP_BYTES;
         return RSS_MALLOC_ARENAS;
     }
+    if (usable && guard_end == map->start_address && size <= STACK_MAX_BYTES)
+        return RSS_THREAD_STACKS;
     return RSS_ANONYMOUS;
 }
 
@@ -125,7 +152,27 @@ static void keep_largest(struct rss_account *account, const struct smaps_mapping
     account->largest[at].rss_bytes = mapping->rss_bytes;
 }
 
-void rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping)
+/* The largest files, those of a path as one. */
+static void keep_file(struct rss_account *account, enum rss_kind kind,
+                      const struct smaps_mapping *mapping)
+{
+    struct rss_file file = {.kind = kind, .rss_bytes = mapping->rss_bytes};
+    int at = 0;
+    span_copy(mapping->map.path, file.path, sizeof file.path);
+    while (at < account->file_count && strcmp(account->file[at].path, file.path) != 0)
+        at++;
+    if (at < account->file_count)
+        file.rss_bytes += account->file[at].rss_bytes;
+    else if (account->file_count < RSS_FILES_MAX)
+        account->file_count++;
+    else if (account->file[--at].rss_bytes >= file.rss_bytes)
+        return;
+    for (; at > 0 && account->file[at - 1].rss_bytes < file.rss_bytes; at--)
+        account->file[at] = account->file[at - 1];
+    account->file[at] = file;
+}
+
+enum rss_kind rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping)
 {
     enum rss_kind kind = rss_account_kind(account, &mapping->map);
     account->mappings++;
@@ -135,14 +182,19 @@ void rss_account_add(struct rss_account *account, const struct smaps_mapping *ma
     account->kind[kind].size_bytes +=
         (int64_t)(mapping->map.end_address - mapping->map.start_address);
     account->kind[kind].rss_bytes += mapping->rss_bytes;
+    if (kind == RSS_SHARED || kind == RSS_FILES)
+        keep_file(account, kind, mapping);
     if (kind == RSS_ANONYMOUS)
         keep_largest(account, mapping);
+    if (kind == RSS_THREAD_STACKS && range_of(account, &mapping->map) == NULL)
+        account->found_stacks_bytes += mapping->rss_bytes;
+    return kind;
 }
 
 static int64_t unclaimed_bytes(const struct rss_account *account)
 {
     return account->kind[RSS_MALLOC_MAIN].rss_bytes + account->kind[RSS_MALLOC_ARENAS].rss_bytes +
-           account->kind[RSS_ANONYMOUS].rss_bytes;
+           account->kind[RSS_ANONYMOUS].rss_bytes + account->found_stacks_bytes;
 }
 
 static bool has_range(const struct rss_account *account, enum nmt_category category)

@@ -45,7 +45,18 @@ struct rss_range {
 /* In place; returns how many are left when overlapping ones were merged into the first. */
 int rss_ranges_sort(struct rss_range *ranges, int count);
 
+/* The heap's place, from GC.heap_info: "[0x00000000f0000000, 0x00000000f5550000, 0x0000000100000000)". That of every
+ * collector but ZGC is one range; its generations and spaces lie inside. */
+bool rss_heap_range(struct span heap_info, struct rss_range *heap);
+
 #define RSS_LARGEST_MAX 8
+#define RSS_FILES_MAX   8
+
+struct rss_file {
+    char path[128];
+    enum rss_kind kind; /* RSS_SHARED or RSS_FILES */
+    int64_t rss_bytes;  /* of all its mappings that follow each other */
+};
 
 struct rss_account {
     const struct rss_range *ranges; /* borrowed until the last rss_account_add */
@@ -58,13 +69,18 @@ struct rss_account {
         int64_t size_bytes;
         int64_t rss_bytes;
     } kind[RSS_KIND_COUNT];
+    int64_t
+        found_stacks_bytes; /* of the stacks: they were known by their guards, NMT may know them or not */
     int largest_count; /* anonymous mappings without a known owner, largest first */
     struct {
         uint64_t low;
         uint64_t high;
         int64_t rss_bytes;
     } largest[RSS_LARGEST_MAX];
+    int file_count; /* shared memory and mapped files, largest first */
+    struct rss_file file[RSS_FILES_MAX];
     uint64_t arena_end; /* of the malloc arena the last mapping began */
+    uint64_t guard_end; /* of the last mapping, if it may be a stack's guard */
     /* After rss_account_compare: */
     bool compared;
     bool exact_mappings;        /* all of NMT's mappings were given as ranges */
@@ -79,7 +95,7 @@ struct rss_account {
 void rss_account_begin(struct rss_account *account, const struct rss_range *ranges, int count);
 /* Where a mapping lies, of mappings, in the order of smaps. */
 enum rss_kind rss_account_kind(struct rss_account *account, const struct proc_map *map);
-void rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping);
+enum rss_kind rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping);
 /* With the summary taken closest to the smaps. exact_mappings: ranges hold a whole memory map. */
 void rss_account_compare(struct rss_account *account, const struct nmt_summary *summary,
                          bool exact_mappings);

@@ -77,6 +77,14 @@ static struct verdict_series *create_verdict(const struct trial *trial, enum soa
     return verdict_create(&options);
 }
 
+/* Memory that classes explain. */
+static bool of_classes(enum soak_series series)
+{
+    int category = (int)series - SOAK_FIRST_CATEGORY;
+    return series == SOAK_INTERNAL || series == SOAK_METASPACE || category == NMT_CLASS ||
+           category == NMT_METASPACE || category == NMT_SYMBOL || category == NMT_CODE;
+}
+
 static void feed(struct trial *trial, enum soak_series series, int64_t ms, int64_t value)
 {
     struct trial_series *one = &trial->series[series];
@@ -92,8 +100,7 @@ static void feed(struct trial *trial, enum soak_series series, int64_t ms, int64
         one->baseline = value;
     if (one->verdict != NULL)
         verdict_feed(one->verdict, ms, value,
-                     soak_series_unit(series) == SOAK_UNIT_COUNT ? VERDICT_MISSING
-                                                                 : trial->classes_loaded);
+                     of_classes(series) ? trial->classes_loaded : VERDICT_MISSING);
 }
 
 void trial_event(struct trial *trial, const struct event *event, const struct judge_view *view)

@@ -37,7 +37,8 @@
 #define SEASONALITY_SHARE   0.95
 #define SLOWING_RATIO       0.8
 #define FASTER_RATIO        1.25
-#define PLATEAU_DOUBT       10 /* in units of AICc */
+#define CLASS_PRICE_MAX     102400 /* bytes: no class costs more, something else came with it */
+#define PLATEAU_DOUBT       10     /* in units of AICc */
 /* Start-ups with a time constant of up to an hour are usual: in the first hour growth that could be
  * one is not called a leak. A longer one must show its curve. */
 #define START_UP_H          1.0
@@ -515,7 +516,8 @@ static void set_regressor(const struct assessed *assessed)
     struct regressor regressor;
     if (!assessed->series->history.have_regressor ||
         !regressor_explain(life->x, life->mean, life->regressor, life->n, assessed->quantum,
-                           assessed->floor, &regressor))
+                           assessed->floor, &regressor) ||
+        regressor.bytes_per_class > CLASS_PRICE_MAX)
         return;
     out->have_regressor = true;
     out->bytes_per_class = regressor.bytes_per_class;

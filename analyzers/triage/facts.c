@@ -123,3 +123,27 @@ void heap_objects_add(struct heap_objects *objects, struct span name, int64_t in
         objects->suspected = row;
     }
 }
+
+void facts_add_sample(struct jvm_facts *facts, const struct sample *sample, int64_t ms)
+{
+    int jdk = facts->identity.jdk_major;
+    struct account account;
+    int64_t value;
+    for (int rule = 0; rule < GROWTH_RULES; rule++) {
+        if (growth_value((enum growth_rule)rule, sample, jdk, &value))
+            growth_points_add(&facts->growth[rule], ms, value);
+    }
+    if (sample_get(sample, SAMPLE_GC_OLD, &value)) {
+        facts->first_old_gcs = facts->have_old_gcs ? facts->first_old_gcs : value;
+        facts->have_old_gcs = true;
+        facts->old_collections = value - facts->first_old_gcs;
+    }
+    if (sample_get(sample, SAMPLE_MEMORY_LIMIT_BYTES, &value))
+        facts->container_limit_bytes = value;
+    if (!account_of(sample, jdk, &account))
+        return;
+    if (!facts->have_account_before)
+        facts->account_before = account;
+    facts->have_account_before = facts->have_account = true;
+    facts->account = account;
+}

@@ -10,8 +10,10 @@
 #pragma once
 
 #include "analyzers/classes/loader_table.h"
+#include "analyzers/judge/growth.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/model/event.h"
+#include "analyzers/native/account.h"
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/native/rss_account.h"
 #include "analyzers/parse/oom_lines.h"
@@ -132,6 +134,7 @@ struct facts_toucher {
     /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
     char in[EVENT_NAME_MAX];
     double span_s;
+    int64_t arenas, kept_bytes; /* of glibc's malloc; what it keeps free and resident */
 };
 
 /* Counted in the JVM's own structures. */
@@ -196,6 +199,13 @@ struct jvm_facts {
     struct rss_account rss;
     bool have_rss_before;
     struct rss_account rss_before;
+    /* Whose it is, by smaps and NMT at both moments, or by the last samples of a watch. */
+    bool have_account, have_account_before;
+    struct account account, account_before;
+    /* Of the watch between them; by rule. */
+    struct growth_points growth[GROWTH_RULES];
+    bool have_old_gcs;
+    int64_t first_old_gcs, old_collections; /* in it */
 
     bool agents_known; /* command line or mapped libraries were seen */
     int agent_count;
@@ -223,6 +233,8 @@ struct jvm_facts {
 int facts_level_pairs(const struct jvm_facts *facts, struct level_pair pairs[FACTS_LEVEL_PAIRS]);
 /* Committed growth of a category, from the difference or from two samples. False: not known. */
 bool facts_growth(const struct jvm_facts *facts, enum nmt_category category, int64_t *bytes);
+/* One more sample of the watch between the two measurements. */
+void facts_add_sample(struct jvm_facts *facts, const struct sample *sample, int64_t ms);
 /* One more histogram, later than those before. */
 void facts_add_histogram(struct jvm_facts *facts, const struct histogram_event *histogram);
 void facts_add_agent(struct jvm_facts *facts, const char *path);

@@ -712,25 +712,12 @@ static void take_heap_use(struct jvm_facts *facts, struct span text)
     }
 }
 
-/* "[0x00000000f0000000, 0x00000000f5550000, 0x0000000100000000)": the heap of every collector but
- * ZGC is one range; its generations and spaces lie inside. */
 static bool read_heap_info(struct facts_jvm *jvm, const struct text_part *part,
                            struct facts_input *input)
 {
-    struct nmt_region heap = {.low = UINT64_MAX, .category = NMT_JAVA_HEAP};
-    struct span rest = part->text;
-    ptrdiff_t open;
-    while ((open = span_find(rest, SPAN_LITERAL("[0x"))) >= 0) {
-        rest = span_skip(rest, (size_t)open + 1);
-        uint64_t address;
-        while (span_take(&rest, SPAN_LITERAL("0x")) && span_take_hex(&rest, &address)) {
-            heap.low = address < heap.low ? address : heap.low;
-            heap.high = address > heap.high ? address : heap.high;
-            span_take(&rest, SPAN_LITERAL(","));
-            span_take(&rest, SPAN_LITERAL(" "));
-        }
-    }
-    bool placed = heap.high > heap.low;
+    struct rss_range range;
+    bool placed = rss_heap_range(part->text, &range);
+    struct nmt_region heap = {.low = range.low, .high = range.high, .category = NMT_JAVA_HEAP};
     take_heap_use(&jvm->facts, part->text);
     take_metaspace_line(&jvm->facts, part->text);
     input->used = placed || jvm->facts.heap_committed_bytes > 0;

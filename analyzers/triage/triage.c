@@ -110,11 +110,15 @@ void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, i
 {
     triage_free(out);
     memset(out, 0, sizeof *out);
+    out->account = facts->account;
+    out->account_before = facts->account_before;
+    account_settle(&out->account, facts->have_account_before ? &out->account_before : NULL);
     copy_in(out, alerts, alert_count);
     one_look(facts, out);
     triage_names(facts, out);
     triage_agents(facts, out);
     triage_memory(facts, out);
+    triage_growth(facts, out);
     triage_ticket(facts, out);
     triage_categories(facts, out);
     triage_answers(facts, out);

@@ -19,7 +19,9 @@
 struct triage {
     int finding_count;
     struct finding findings[TRIAGE_FINDINGS_MAX + 1]; /* the culprit first; the last has no place */
-    struct explained explained;                       /* an agent that preallocates? */
+    bool undecided; /* something grew, and the watch was too short to tell whether it goes on */
+    struct account account, account_before; /* whose RSS is, where the facts have it; settled */
+    struct explained explained;             /* an agent that preallocates? */
     struct suitability_verdict suitability;
     struct texts texts; /* of the findings */
 };

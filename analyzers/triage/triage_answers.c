@@ -283,7 +283,7 @@ void triage_answers(const struct jvm_facts *facts, struct triage *out)
     };
     heap_growth(facts, out);
     heap_objects(facts, out);
-    if (out->finding_count > 0)
+    if (out->finding_count > 0 || facts->have_account_before) /* the account says it */
         return;
     struct finding *finding = triage_add(out, FINDING_OBSERVATION);
     bool any = false;

@@ -213,6 +213,7 @@ void triage_categories(const struct jvm_facts *facts, struct triage *out)
         add_change(facts, category_of(finding, jdk), finding);
         warned = warned || finding->severity > SEVERITY_INFO;
     }
-    if (!warned && (facts->category_count > 0 || facts->nmt_committed_bytes > 0))
+    if (!warned && !facts->have_account_before &&
+        (facts->category_count > 0 || facts->nmt_committed_bytes > 0))
         note_largest(facts, out);
 }

@@ -15,6 +15,8 @@ bool triage_has(const struct triage *out, enum finding_kind kind);
 void triage_names(const struct jvm_facts *facts, struct triage *out);
 /* Agents: what they preallocate, what they keep. */
 void triage_agents(const struct jvm_facts *facts, struct triage *out);
+/* What grew while it was watched. Behind triage_memory. */
+void triage_growth(const struct jvm_facts *facts, struct triage *out);
 /* Outside NMT, direct memory, threads, symbols, redeployments, our own effect. */
 void triage_memory(const struct jvm_facts *facts, struct triage *out);
 /* Growth by the table of NMT, advice of its categories, the largest. */

@@ -8,15 +8,17 @@
 #define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
 #define OUTSIDE_LEVEL_SHARE     0.30 /* of RSS without the heap */
-#define TOUCHED_MIN_BYTES       (1 * MB)
-#define ARENAS_KEEP_MIN_BYTES   (64 * MB)
-#define DIRECT_GROWN_MIN_BYTES  (16 * MB)
-#define SYMBOL_GROWN_MIN_BYTES  (4 * MB)
-#define THREADS_GROWN_MIN       20
-#define REDEPLOY_MIN_BYTES      (1 * MB)
-#define REDEPLOY_MIN_CLASSES    200
-#define OWN_EFFECT_MIN_BYTES    (1 * MB)
-#define GROWN_SHARE             0.05 /* of its level, or it is noise of a large thing */
+#define HEAP_TABLES_PART                                                                           \
+    16 /* G1: cards, offsets and the bitmap, 1/512 + 1/512 + 1/64, and remembered sets */
+#define TOUCHED_MIN_BYTES      (1 * MB)
+#define ARENAS_KEEP_MIN_BYTES  (64 * MB)
+#define DIRECT_GROWN_MIN_BYTES (16 * MB)
+#define SYMBOL_GROWN_MIN_BYTES (4 * MB)
+#define THREADS_GROWN_MIN      20
+#define REDEPLOY_MIN_BYTES     (1 * MB)
+#define REDEPLOY_MIN_CLASSES   200
+#define OWN_EFFECT_MIN_BYTES   (1 * MB)
+#define GROWN_SHARE            0.05 /* of its level, or it is noise of a large thing */
 
 static void add_largest(const struct rss_account *rss, struct finding *finding)
 {
@@ -51,6 +53,30 @@ static int64_t freed_allowance(const struct rss_account *rss)
     return rss->nmt_freed_bytes > 0 ? rss->nmt_freed_bytes : FREED_UNKNOWN_BYTES;
 }
 
+/* Most of what is outside was freed, and glibc's malloc keeps it: nobody leaks. */
+static void retained(const struct facts_toucher *toucher, int64_t outside, struct triage *out)
+{
+    struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
+    finding->severity = SEVERITY_WARNING;
+    finding_title(finding,
+                  "glibc's malloc keeps %s that was freed, of %s outside of NMT, in %" PRId64
+                  " arenas: no leak",
+                  units_bytes(toucher->kept_bytes).text, units_bytes(outside).text,
+                  toucher->arenas);
+    finding_advice(finding, "MALLOC_ARENA_MAX=2 in the environment keeps it from coming back; jcmd "
+                            "PID System.trim_native_heap (JDK 17.0.9, 21 and later) gives it back "
+                            "now.");
+    finding_add_int(finding, "kept_bytes", toucher->kept_bytes);
+    finding_add_int(finding, "outside_nmt_bytes", outside);
+}
+
+/* The collector's tables cover the heap: committed long before, they are touched with it. */
+static int64_t touched_with_heap(const struct rss_account *now, const struct rss_account *before)
+{
+    int64_t grown = now->kind[RSS_JAVA_HEAP].rss_bytes - before->kind[RSS_JAVA_HEAP].rss_bytes;
+    return grown > 0 ? grown / HEAP_TABLES_PART : 0;
+}
+
 static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
 {
     const struct rss_account *rss = &facts->rss;
@@ -60,7 +86,8 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
     /* Without the heap's place its pages look anonymous, and it is touched bit by bit. */
     bool know_growth = facts->have_rss_before && facts->rss_before.compared && rss->heap_placed;
     if (know_growth)
-        grown = rss_growth_outside_nmt(rss, &facts->rss_before) - freed_allowance(rss);
+        grown = rss_growth_outside_nmt(rss, &facts->rss_before) - freed_allowance(rss) -
+                touched_with_heap(rss, &facts->rss_before);
     int64_t outside = rss->outside_nmt_bytes;
     double others = (double)(rss->rss_bytes - rss->kind[RSS_JAVA_HEAP].rss_bytes);
     bool grows = grown >= OUTSIDE_GROWN_MIN_BYTES && (double)grown >= GROWN_SHARE * 0.4 * others;
@@ -68,18 +95,23 @@ static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
         outside >= OUTSIDE_LEVEL_MIN_BYTES && (double)outside >= OUTSIDE_LEVEL_SHARE * others;
     int64_t malloc_resident =
         rss->kind[RSS_MALLOC_MAIN].rss_bytes + rss->kind[RSS_MALLOC_ARENAS].rss_bytes;
+    int64_t outside_most = MAX(outside, grown);
+    if ((grows || large) && facts->toucher.kept_bytes >= ARENAS_KEEP_MIN_BYTES &&
+        facts->toucher.kept_bytes >= outside_most / 2) {
+        retained(&facts->toucher, outside_most, out);
+        return;
+    }
     if (grows || large) {
         struct finding *finding = triage_add(out, FINDING_OUTSIDE_NMT);
         if (grows)
             finding_title(finding,
                           "not in NMT: %s grew while observed, %s at least in all; native code "
                           "allocates",
-                          units_bytes(grown).text,
-                          units_bytes(outside > grown ? outside : grown).text);
+                          units_bytes(grown).text, units_bytes(outside_most).text);
         else
             finding_title(finding, "not in NMT: at least %s of %s resident",
                           units_bytes(outside).text, units_bytes(rss->rss_bytes).text);
-        finding_add_int(finding, "outside_nmt_bytes", outside > grown ? outside : grown);
+        finding_add_int(finding, "outside_nmt_bytes", outside_most);
         if (know_growth)
             finding_add_int(finding, "growth_bytes", grown);
         finding_add_int(finding, "rss_bytes", rss->rss_bytes);
@@ -369,6 +401,22 @@ static void preallocates(const struct jvm_facts *facts, struct triage *out)
         finding_add_int(finding, "observed_bytes", observed);
 }
 
+/* Of a class of the family that is loaded most, which need not be like those that are loaded now. 0: not counted. */
+static double methods_of_coming(const struct jvm_facts *facts)
+{
+    const struct facts_names *names = facts->flow.have ? &facts->flow : &facts->stock;
+    const struct methods_event *methods = &facts->methods.event;
+    if (!names->have || names->row_count == 0)
+        return 0;
+    for (int i = 0; i < methods->row_count; i++) {
+        const struct method_family *row = &facts->methods.rows[i];
+        if (row->classes > 0 && (strcmp(row->family, names->rows[0].stem) == 0 ||
+                                 strcmp(row->family, names->rows[0].family) == 0))
+            return (double)row->methods / (double)row->classes;
+    }
+    return 0;
+}
+
 void triage_agents(const struct jvm_facts *facts, struct triage *out)
 {
     const char *agents[FACTS_AGENTS_MAX];
@@ -381,12 +429,14 @@ void triage_agents(const struct jvm_facts *facts, struct triage *out)
         .have_before = facts->have_before,
         .before = facts->have_before ? amounts_of(&facts->before) : unknown,
         .sites = facts->have_sites ? &facts->sites : NULL,
+        .sites_have_growth = facts->sites_have_growth,
         .ids_counted = facts->ids.have,
         .ids = facts->ids.ids,
         .id_classes = facts->ids.classes,
         .id_methods = facts->ids.methods,
         .id_loaders = facts->ids.loaders,
         .methods_per_class = methods_per_class(&facts->methods.event),
+        .methods_of_coming = methods_of_coming(facts),
         .agents_known = facts->agents_known,
         .agent_count = facts->agent_count,
         .agents = agents,

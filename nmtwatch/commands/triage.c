@@ -141,6 +141,20 @@ static bool say_verdict(const struct page *page, const struct terminal *terminal
 }
 
 /* holders: NULL, or the page of ask_heap. */
+/* What a terminal shows: one screen of a JVM in health, of another one all that is in the folder. */
+static bool show(const struct triage_report *report, const struct page *holders,
+                 const struct terminal *terminal)
+{
+    struct triage_report brief = *report;
+    struct page page;
+    brief.brief = true;
+    triage_report_page(&brief, &page);
+    bool ok = page_terminal(&page, terminal) &&
+              (holders == NULL || (putchar('\n') != EOF && page_terminal(holders, terminal)));
+    page_free(&page);
+    return ok;
+}
+
 static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets,
                   const struct page *holders)
 {
@@ -161,8 +175,7 @@ static int finish(const struct live *live, const char *folder, bool json, bool k
     if (ok && json)
         ok = fwrite(line, 1, length, stdout) == length;
     else if (ok)
-        ok = page_terminal(&page, &terminal) &&
-             (holders == NULL || (putchar('\n') != EOF && page_terminal(holders, &terminal))) &&
+        ok = show(&report, holders, &terminal) &&
              printf("\nKept in %s: report.html, ticket.md, findings.json, %sraw/\n", folder,
                     holders != NULL ? "holders.html, holders.md, " : "") > 0 &&
              say_secrets(live, keep_secrets) && say_verdict(&page, &terminal);

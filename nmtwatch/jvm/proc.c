@@ -355,12 +355,32 @@ int proc_open(struct proc *proc, const struct target *target)
     *proc = (struct proc){.start_time_ticks = target->start_time_ticks};
     proc->stat_fd = open_proc_file(target->pid, "stat");
     proc->statm_fd = open_proc_file(target->pid, "statm");
+    proc->status_fd = open_proc_file(target->pid, "status");
     if (proc->stat_fd >= 0 && proc->statm_fd >= 0)
         return 0;
     int error = errno;
     proc_close(proc);
     errno = error;
     return -1;
+}
+
+/* Kernels before 4.5 do not print them. */
+static void rss_parts(const struct proc *proc, struct sample *sample)
+{
+    static const struct {
+        enum sample_field field;
+        struct span mark;
+    } PARTS[] = {{SAMPLE_RSS_ANON_BYTES, SPAN_INIT("\nRssAnon:\t")},
+                 {SAMPLE_RSS_FILE_BYTES, SPAN_INIT("\nRssFile:\t")},
+                 {SAMPLE_RSS_SHARED_BYTES, SPAN_INIT("\nRssShmem:\t")}};
+    char text[4096];
+    ssize_t len = pread(proc->status_fd, text, sizeof text, 0);
+    for (size_t i = 0; len > 0 && i < sizeof PARTS / sizeof PARTS[0]; i++) {
+        struct span line = span_trim(span_behind(span_of(text, (size_t)len), PARTS[i].mark));
+        int64_t kilobytes;
+        if (line.ptr != NULL && span_take_unsigned(&line, &kilobytes))
+            sample_set(sample, PARTS[i].field, kilobytes * 1024);
+    }
 }
 
 bool proc_sample(struct proc *proc, struct sample *sample)
@@ -380,6 +400,7 @@ bool proc_sample(struct proc *proc, struct sample *sample)
     len = pread(proc->statm_fd, text, sizeof text, 0);
     if (len > 0 && proc_statm_parse(&statm, span_of(text, (size_t)len)) == PARSE_OK)
         sample_set(sample, SAMPLE_RSS_BYTES, statm.resident_pages * sysconf(_SC_PAGESIZE));
+    rss_parts(proc, sample);
     return true;
 }
 
@@ -459,9 +480,10 @@ void proc_close(struct proc *proc)
 {
     free(proc->delays);
     proc->delays = NULL;
-    if (proc->stat_fd >= 0)
-        close(proc->stat_fd);
-    if (proc->statm_fd >= 0)
-        close(proc->statm_fd);
-    proc->stat_fd = proc->statm_fd = -1;
+    int *const fds[] = {&proc->stat_fd, &proc->statm_fd, &proc->status_fd};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
 }

@@ -2,7 +2,7 @@
  *
  *   proc_open -> proc_sample ... -> proc_close
  *
- * Keeps /proc/PID/stat and statm open: a poll is two pread calls. One thread. */
+ * Keeps /proc/PID/stat, statm and status open: a poll is three pread calls. One thread. */
 #pragma once
 
 #include "analyzers/parse/proc_text.h"
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct proc {
-    int stat_fd, statm_fd;
+    int stat_fd, statm_fd, status_fd;
     uint64_t start_time_ticks;
     struct thread_delay *delays; /* of its threads, ascending; NULL: not being measured */
     int delay_count;
@@ -22,7 +22,7 @@ struct proc {
 
 /* 0, or -1 with errno. */
 int proc_open(struct proc *proc, const struct target *target);
-/* Sets RSS_BYTES, THREADS, CPU_MS, UPTIME_MS. False when the process is gone or another one. */
+/* Sets RSS_BYTES and its parts, THREADS, CPU_MS, UPTIME_MS. False when the process is gone or another one. */
 bool proc_sample(struct proc *proc, struct sample *sample);
 /* For how long the process could not go on because others had the CPUs: what the thread that waited longest has waited
  * for one, less the CPU time that others of its threads had meanwhile. Summed over the calls; sets STARVED_MS. Some

@@ -69,6 +69,9 @@ void observe_outside(const char *text, size_t length, struct facts_toucher *touc
         snprintf(toucher->by, sizeof toucher->by, "%s", text_of(row, "by"));
         snprintf(toucher->in, sizeof toucher->in, "%s", text_of(row, "in"));
     }
+    const json_t *arenas = json_object_get(root, "arenas");
+    toucher->arenas = number_of(arenas, "count");
+    toucher->kept_bytes = number_of(arenas, "trim_bytes") + number_of(arenas, "top_bytes");
     json_decref(root);
 }
 

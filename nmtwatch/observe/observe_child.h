@@ -83,7 +83,8 @@ pid_t observe_child_fork(const struct target *target, const struct observe_reque
 /* Of `classes`: the families with the place that asked for them, most classes first. How many; 0 for a text that
  * is none. */
 int observe_callers(const char *text, size_t length, struct caller_row *rows, int max);
-/* Of `rss`: the code that touched most of what grew outside of NMT. have is false when nothing did. */
+/* Of `rss`: the code that touched most of what grew outside of NMT. have is false when nothing did. And
+ * what glibc's malloc keeps free and resident. */
 void observe_outside(const char *text, size_t length, struct facts_toucher *toucher);
 /* Of `methods`: the jmethodIDs there are. False: they were not counted. */
 bool observe_ids(const char *text, size_t length, struct facts_ids *ids);

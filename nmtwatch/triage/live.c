@@ -490,7 +490,8 @@ static void count_ids(struct asking *asking)
         !asking->target->libjvm_mapped)
         return;
     struct triage_step *record = add_step(asking->live, "observe methods");
-    struct observe_child *child = observe(asking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
+    struct observe_child *child =
+        observe(asking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
     if (child == NULL)
         return;
     observe_child_wait(child, &result);
@@ -592,6 +593,8 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
         keep_callers(asking, &event->callers);
     if (live->facts != NULL)
         keep_methods(live->facts, event);
+    if (live->facts != NULL && event->kind == EVENT_SAMPLE)
+        facts_add_sample(live->facts, &event->sample, event->ms);
     for (int i = 0; i < alerts->count; i++) {
         const struct alert *alert = &alerts->alert[i];
         if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)

@@ -8,6 +8,7 @@
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/native/call_site_group.h"
 #include "nmtwatch/observe/observe_child.h"
+#include "nmtwatch/process/clock.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"
 
@@ -129,6 +130,8 @@ static bool poll_sources(struct watcher *watcher, struct sample *sample)
         watcher->target.perfdata[0] = '\0';
         note_held(watcher);
     }
+    if (watcher->heap_shared) /* the heap would be in it */
+        sample->present &= ~(UINT64_C(1) << SAMPLE_RSS_SHARED_BYTES);
     agent_figures_sample(&watcher->target, sample);
     note_why_the_breaker_tripped(watcher, sample);
     return true;
@@ -366,13 +369,22 @@ static bool ask_leftovers(struct watcher *watcher)
     return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
 }
 
+/* Once: the heap does not move. */
+static bool ask_heap_info(struct watcher *watcher)
+{
+    if (watcher->heap_asked)
+        return false;
+    watcher->heap_asked = true;
+    return ask(watcher, QUESTION_HEAP_INFO, "GC.heap_info");
+}
+
 static void ask_next(struct watcher *watcher)
 {
     if (watcher->now_ms < watcher->next_attach_ms && !naming_is_urgent(watcher))
         return;
     if (naming_ask(watcher) || watcher->stopping)
         return;
-    if (ask_memory(watcher) || ask_leftovers(watcher))
+    if (ask_memory(watcher) || ask_heap_info(watcher) || ask_leftovers(watcher))
         return;
     if (!ask_loaders(watcher))
         ask_histogram(watcher);
@@ -408,6 +420,62 @@ static void hurry_when_the_limit_is_near(struct watcher *watcher)
         watcher->next_memory_ms = watcher->now_ms + LIMIT_NEAR_MS;
 }
 
+/* How much of the heap is resident: smaps costs a walk over the page tables, so it is read when RSS has moved, and takes
+ * at most one part in so many of a CPU. It is no safepoint, and stops no thread but those that map memory meanwhile. */
+#define SMAPS_CPU_PART 200
+#define SMAPS_WAIT_MS  4000
+#define SMAPS_MAX      ((size_t)64 << 20)
+#define SMAPS_MOVED    (INT64_C(1) << 20)
+
+/* Of this thread and the workers that read for it. */
+static int64_t cpu_used_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID) + privileged_counts().cpu_us;
+}
+
+static void read_heap(struct watcher *watcher)
+{
+    struct rss_account account;
+    struct smaps smaps;
+    struct smaps_mapping mapping;
+    int64_t began_us = cpu_used_us();
+    struct span text = proc_read_most(watcher->target.pid, "smaps", SMAPS_MAX);
+    rss_account_begin(&account, &watcher->heap, watcher->heap.high > 0 ? 1 : 0);
+    smaps_begin(&smaps, text);
+    bool shared = false;
+    while (text.ptr != NULL && smaps_next(&smaps, &mapping)) {
+        bool heap = rss_account_add(&account, &mapping) == RSS_JAVA_HEAP;
+        shared = shared || (heap && mapping.map.shared);
+    }
+    free((void *)(uintptr_t)text.ptr);
+    watcher->heap_shared = shared;
+    watcher->heap_bytes = account.kind[RSS_JAVA_HEAP].mappings > 0 && !shared
+                              ? account.kind[RSS_JAVA_HEAP].rss_bytes
+                              : -1;
+    watcher->memory_limit = memory_limit(watcher->target.pid);
+    int64_t took_us = cpu_used_us() - began_us;
+    watcher->heap_next_ms = watcher->now_ms + MAX(SMAPS_WAIT_MS, took_us * SMAPS_CPU_PART / 1000);
+}
+
+static void account_heap(struct watcher *watcher, struct sample *sample)
+{
+    int64_t rss;
+    if (!sample_get(sample, SAMPLE_RSS_BYTES, &rss))
+        return;
+    int64_t moved = rss - watcher->heap_rss_bytes;
+    bool current = moved < SMAPS_MOVED && moved > -SMAPS_MOVED;
+    if (!current && watcher->now_ms >= watcher->heap_next_ms && watcher->heap_asked) {
+        read_heap(watcher);
+        watcher->heap_rss_bytes = rss;
+        current = true;
+    }
+    if (!current || watcher->heap_bytes < 0)
+        return;
+    sample_set(sample, SAMPLE_RSS_HEAP_BYTES, watcher->heap_bytes);
+    if (watcher->memory_limit > 0)
+        sample_set(sample, SAMPLE_MEMORY_LIMIT_BYTES, watcher->memory_limit);
+}
+
 static void answered_memory(struct watcher *watcher, struct span reply)
 {
     struct sample sample;
@@ -418,6 +486,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
     if (reading.arenas >= 0)
         watcher->arenas = reading.arenas;
     count_classes(watcher, reading.classes, &sample);
+    account_heap(watcher, &sample);
     if (reading.result == MEMORY_MALFORMED) {
         watcher->counts.failures++;
         watcher->counts.failed[FAILURE_BAD_REPLY]++;
@@ -528,6 +597,10 @@ static void answered(struct watcher *watcher)
         break;
     case QUESTION_HISTOGRAM:
         answered_histogram(watcher, reply);
+        break;
+    case QUESTION_HEAP_INFO:
+        if (!rss_heap_range(reply, &watcher->heap))
+            watcher->heap.high = 0;
         break;
     case QUESTION_LEFTOVERS:
         answered_leftovers(watcher, reply);
@@ -814,10 +887,10 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
                                      : INT64_MAX;
     watcher->next_methods_ms = options->methods_interval_ms > 0 ? now_ms : INT64_MAX;
     watcher->methods_source = METHODS_SOURCE_COUNT;
-    watcher->arenas = -1;
+    watcher->arenas = watcher->heap_bytes = -1;
     watcher->load_log_idle_since_ms = -1;
     watcher->load_log.fd = watcher->load_log.folder_fd = watcher->load_log.guard_pipe = -1;
-    watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
+    watcher->proc.stat_fd = watcher->proc.statm_fd = watcher->proc.status_fd = -1;
     pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
     struct attach_limits limits = {.timeout_ms = options->timeout_ms, .replies = options->replies};
     syscall_filter_ask_anyway(options->ask_under_seccomp);

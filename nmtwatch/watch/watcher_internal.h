@@ -6,6 +6,7 @@
 
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/heap_census.h"
+#include "analyzers/native/rss_account.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -20,6 +21,7 @@ enum question {
     QUESTION_MEMORY,
     QUESTION_LOADERS,
     QUESTION_HISTOGRAM,
+    QUESTION_HEAP_INFO,
     QUESTION_LEFTOVERS, /* VM.log list: load logs of a run that was killed */
     QUESTION_LEFTOVER_OFF,
     QUESTION_LOAD_LOG_ON,
@@ -73,6 +75,12 @@ struct watcher {
     bool busy_noted;
 
     int64_t arenas; /* -1 unknown */
+
+    struct rss_range heap;        /* where the Java heap is; high 0: not known */
+    bool heap_asked, heap_shared; /* it is shared memory: with ZGC */
+    int64_t heap_bytes;           /* resident of it; -1 not known */
+    int64_t memory_limit;
+    int64_t heap_rss_bytes, heap_next_ms; /* RSS when that was read; not again before */
 
     enum load_log_phase load_log_phase;
     bool load_log_unusable;

@@ -240,7 +240,9 @@ void plan_page(const struct plan *plan, const char *source, struct page *page)
 {
     static const enum severity severities[] = {SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL};
     char title[256];
-    snprintf(title, sizeof title, "a profiler on %s classes of %.3g methods, JDK %d%s%s",
+    snprintf(title, sizeof title,
+             "limit %" PRId64 " MB%s; a profiler on %s classes of %.3g methods, JDK %d%s%s",
+             plan->sizing.proposal_bytes / MB, plan->sizing.heap_known ? "" : " and the heap",
              units_count(plan->classes).text, plan_input_get(&plan->input, PLAN_METHODS_PER_CLASS),
              plan->input.jdk_major, source != NULL ? ", from " : "", source != NULL ? source : "");
     page_begin(page, title, suitability_name(plan->verdict), severities[plan->verdict]);

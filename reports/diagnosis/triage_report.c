@@ -168,6 +168,35 @@ static void put_categories(const struct jvm_facts *facts, struct page *page)
                   units_bytes(facts->nmt_reserved_bytes).text);
 }
 
+static struct units_text signed_bytes(int64_t bytes)
+{
+    return bytes < 0 ? units_growth(bytes) : units_bytes(bytes);
+}
+
+/* By owner, with what changed: rows that add up. */
+static void put_account(const struct triage_report *report, struct page *page)
+{
+    const struct jvm_facts *facts = report->facts;
+    const struct account *now = &report->triage->account, *before = &report->triage->account_before;
+    bool both = facts->have_account_before;
+    if (!facts->have_account)
+        return;
+    page_heading(page, "RSS by owner");
+    page_shows(page, SUBJECT_RSS);
+    page_table(page, "owner", "#resident", "#change");
+    for (int i = 0; i < ACCOUNT_OWNERS; i++) {
+        if (now->bytes[i] != 0 || (both && before->bytes[i] != 0))
+            page_row(page, account_rows[i].what, signed_bytes(now->bytes[i]).text,
+                     both ? units_growth(now->bytes[i] - before->bytes[i]).text : "-");
+    }
+    page_row(page, "in all", units_bytes(now->rss_bytes).text,
+             both ? units_growth(now->rss_bytes - before->rss_bytes).text : "-");
+    if (facts->container_limit_bytes > 0)
+        page_text(page, "The container's limit is %s: %s are left.",
+                  units_bytes(facts->container_limit_bytes).text,
+                  signed_bytes(facts->container_limit_bytes - now->rss_bytes).text);
+}
+
 static void put_rss(const struct jvm_facts *facts, struct page *page)
 {
     const struct rss_account *rss = &facts->rss;
@@ -329,6 +358,29 @@ static bool speaks_of_profiler(const struct triage_report *report)
            report->triage->suitability.suitability == SUITABILITY_NOT_APPROPRIATE;
 }
 
+/* What grew, or that nothing did, and what was looked at. */
+static void headline_of(const struct triage_report *report, char *out, size_t size)
+{
+    const struct triage *triage = report->triage;
+    const struct jvm_facts *facts = report->facts;
+    bool found = triage->finding_count > 0 && (triage->findings[0].severity > SEVERITY_INFO ||
+                                               triage->undecided || report->step_count == 0);
+    int at = 0;
+    while (found && triage->undecided && triage_status(triage) == 0 &&
+           at + 1 < triage->finding_count &&
+           finding_evidence(&triage->findings[at], "growth_bytes") == NULL &&
+           finding_evidence(&triage->findings[at], "growth_threads") == NULL)
+        at++;
+    if (found)
+        snprintf(out, size, "%s", triage->findings[at].title);
+    else if (facts->have_account_before)
+        snprintf(out, size, "nothing above a note: RSS is %s, it changed by %s while observed",
+                 units_bytes(facts->account.rss_bytes).text,
+                 units_growth(facts->account.rss_bytes - facts->account_before.rss_bytes).text);
+    else
+        snprintf(out, size, "nothing above a note");
+}
+
 void triage_report_page(const struct triage_report *report, struct page *page)
 {
     const struct jvm_facts *facts = report->facts;
@@ -339,14 +391,20 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     if (facts->identity.jdk_major > 0)
         snprintf(who + strlen(who), sizeof who - strlen(who), "%sJDK %d", who[0] ? ", " : "",
                  facts->identity.jdk_major);
-    bool found = triage->finding_count > 0 &&
-                 (triage->findings[0].severity > SEVERITY_INFO || report->step_count == 0);
-    snprintf(title, sizeof title, "%s%s%s",
-             found ? triage->findings[0].title : "nothing above a note",
-             who[0] != '\0' ? " - " : "", who);
+    char headline[FINDING_TITLE_MAX];
+    headline_of(report, headline, sizeof headline);
+    snprintf(title, sizeof title, "%s%s%s", headline, who[0] != '\0' ? " - " : "", who);
     int status = triage_status(triage);
-    page_begin(page, title, found && status == 0 ? "NOTE" : STATUS[status], (enum severity)status);
+    bool noted = report->step_count == 0 && triage->finding_count > 0;
+    const char *word = status > 0          ? STATUS[status]
+                       : triage->undecided ? "CANNOT TELL YET"
+                       : noted             ? "NOTE"
+                                           : STATUS[status];
+    page_begin(page, title, word, (enum severity)status);
     put_findings(triage, page);
+    put_account(report, page);
+    if (report->brief && status == 0 && !triage->undecided)
+        return;
     put_categories(facts, page);
     put_rss(facts, page);
     put_sites(facts, page);
@@ -462,6 +520,24 @@ static void json_rss(const struct jvm_facts *facts, struct json_out *out)
     json_out_end(out, '}');
 }
 
+static void json_account(const struct triage_report *report, struct json_out *out)
+{
+    const struct jvm_facts *facts = report->facts;
+    const struct account *now = &report->triage->account, *before = &report->triage->account_before;
+    if (!facts->have_account)
+        return;
+    json_out_begin(out, "account", '[');
+    for (int i = 0; i < ACCOUNT_OWNERS; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "owner", account_rows[i].key);
+        json_out_int(out, "resident_bytes", now->bytes[i]);
+        json_out_int_if(out, "change_bytes", facts->have_account_before,
+                        now->bytes[i] - before->bytes[i]);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
 static void json_explained(const struct explained *explained, struct json_out *out)
 {
     json_out_begin(out, "explained", '{');
@@ -540,12 +616,14 @@ static void json_methods(const struct jvm_facts *facts, struct json_out *out)
 void triage_report_json(const struct triage_report *report, struct json_out *out)
 {
     const struct suitability_verdict *verdict = &report->triage->suitability;
+    json_out_bool(out, "undecided", report->triage->undecided);
     json_out_text(out, "suitability", suitability_name(verdict->suitability));
     json_out_text(out, "suitability_reason", verdict->reason);
     json_explained(&report->triage->explained, out);
     json_categories(report->facts, out);
     json_sites(report->facts, out);
     json_rss(report->facts, out);
+    json_account(report, out);
     json_heap_growth(report->facts, out);
     json_methods(report->facts, out);
     json_steps(report, out);

@@ -24,6 +24,7 @@ struct triage_report {
     const struct triage *triage;
     int step_count; /* 0: offline */
     const struct triage_step *steps;
+    bool brief; /* of a JVM in health the findings and the account only: one screen */
 };
 
 /* Many error files: how many of each cause. */

@@ -8,8 +8,23 @@
 #define EXPRESSION_MAX 2048
 #define KEEPS          "$(clear_after_s)s"
 
+/* Rows of growth.def: what `serve` says counts where it says it; elsewhere a slope of ten minutes, and growth in the
+ * last five, because a slope over a long window stays up long after the growth has ended. */
+#define REPORTED(finding) "nmtwatch_alerts_active{finding=\"" finding "\"} > 0"
+#define SLOPE(finding, key, metric)                                                                \
+    REPORTED(finding)                                                                              \
+    "\nor (\nderiv(" metric "[10m]) * 600 > $(" key ")\nand delta(" metric                         \
+    "[5m]) > 0\n) unless on (job, instance, target) nmtwatch_alerts_active"
+#define GROWTH_NONE(finding, alert, expression)
+#define GROWTH_GROWTH_BYTES(finding, alert, expression)   RULE(finding, alert, "1m", expression)
+#define GROWTH_GROWTH_THREADS(finding, alert, expression) RULE(finding, alert, "1m", expression)
+
 static const struct prometheus_rule RULES[] = {
 #define RULE(finding, alert, lasts, expression) {FINDING_##finding, alert, lasts, expression},
+#define GROWTH(id, finding, threshold, ask_ms, words, alert, expression)                           \
+    GROWTH_##threshold(finding, alert, expression)
+#include "analyzers/judge/growth.def"
+#undef REPORTED
 #include "reports/metrics/prometheus_rules.def"
 #undef RULE
 };

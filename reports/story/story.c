@@ -1,6 +1,7 @@
 #include "reports/story/story.h"
 
 #include "analyzers/classes/family.h"
+#include "analyzers/judge/growth.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
 #include "reports/text/units.h"
@@ -556,7 +557,10 @@ int story_top_categories(const struct story *story, enum nmt_category *out, int 
     return count;
 }
 
-#define VERDICT_MIN_MS 5000 /* less cannot be judged, whatever the thresholds say */
+#define MEASURED_POINTS 4
+#define GREW_BYTES      (4 << 20)
+#define GREW_THREADS    10
+#define VERDICT_MIN_MS  5000 /* less cannot be judged, whatever the thresholds say */
 
 /* How long the judge has looked after warm-up. */
 static int64_t judged_ms(const struct story *story)
@@ -625,9 +629,49 @@ static void describe_alert(const struct story *story, FILE *out)
                 units_duration(lasted_ms).text);
 }
 
+/* The pace of a rule's series after warm-up. False: it was not measured, or does not grow. */
+static bool pace_of(const struct story *story, enum growth_rule rule, bool *measured,
+                    struct growth *growth)
+{
+    struct growth_points points = {0};
+    int64_t value;
+    for (int i = 0; i < story->point_count; i++) {
+        if (story->points[i].ms >= story->view.baseline_ms &&
+            growth_value(rule, &story->points[i].sample, story->identity.jdk_major, &value))
+            growth_points_add(&points, story->points[i].ms, value);
+    }
+    *measured = points.count >= MEASURED_POINTS;
+    *growth = (struct growth){.rule = rule};
+    return *measured && growth_points_ask(&points, growth) && growth_points_go_on(&points) &&
+           growth->grown >= (growth_is_count(rule) ? GREW_THREADS : GREW_BYTES);
+}
+
+/* "No growth" is said of what was measured and does not grow; what grew without being certain is named. */
 static void describe_silence(const struct story *story, FILE *out)
 {
-    fprintf(out, "No growth was found in %s after warm-up", units_duration(judged_ms(story)).text);
+    char quiet[400] = "";
+    for (int i = 0; i < GROWTH_RULES; i++) {
+        enum growth_rule rule = (enum growth_rule)i;
+        struct growth growth;
+        bool measured;
+        if (!pace_of(story, rule, &measured, &growth)) {
+            if (measured)
+                text_add(quiet, sizeof quiet, "%s%s", quiet[0] != '\0' ? ", " : "",
+                         growth_row(rule)->words);
+            continue;
+        }
+        fprintf(out, "%c%s grew by %s in %s, and it is not certain that this goes on. ",
+                toupper((unsigned char)growth_row(rule)->words[0]), growth_row(rule)->words + 1,
+                growth_is_count(rule) ? units_count(growth.grown).text
+                                      : units_bytes(growth.grown).text,
+                units_duration(growth.span_ms).text);
+    }
+    if (quiet[0] != '\0')
+        fprintf(out, "No growth was found in %s after warm-up of %s",
+                units_duration(judged_ms(story)).text, quiet);
+    else
+        fprintf(out, "No alert was raised in %s after warm-up",
+                units_duration(judged_ms(story)).text);
     const char *separator = ": ";
     if (story->view.have_rates) {
         fprintf(out, "%sclass loads were at %s at the end", separator,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command verb = {.name = "verb", .summary = "", .usage = "Usage: verb\n"};
+static const struct command verb = {.name = "verb", .usage = "Usage: verb\n"};
 
 struct values {
     bool json;

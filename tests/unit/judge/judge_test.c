@@ -740,6 +740,83 @@ static void test_steep_growth_of_internal_is_told_in_time(void **state)
     }
 }
 
+/* One owner of memory holds so much more than at first. */
+enum grows { NOTHING, HEAP, DIRECT, STACKS, NATIVE, TMPFS, MAPPED, SYMBOLS, TOUCHES };
+
+static void owners(struct jvm *jvm, enum grows grows, int64_t more, int64_t collections)
+{
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    struct sample *sample = &event.sample;
+    int64_t heap = 100 * MB + (grows == HEAP || grows == TOUCHES ? more : 0);
+    int64_t direct = 5 * MB + (grows == DIRECT ? more : 0);
+    int64_t symbols = 5 * MB + (grows == SYMBOLS ? more : 0);
+    int64_t native = 10 * MB + (grows == NATIVE ? more : 0);
+    sample_set(sample, SAMPLE_CLASSES_LOADED, 5000);
+    sample_set(sample, SAMPLE_THREADS, 30 + (grows == STACKS ? more / MB : 0));
+    sample_set(sample, SAMPLE_GC_YOUNG, collections);
+    sample_set(sample, SAMPLE_GC_OLD, collections / 10);
+    sample_set(sample, SAMPLE_HEAP_USED_BYTES, 50 * MB + (grows == HEAP ? more : 0));
+    sample_set_nmt(sample, NMT_JAVA_HEAP, (struct nmt_amount){2048 * MB, 2048 * MB});
+    sample_set_nmt(sample, NMT_OTHER, (struct nmt_amount){direct, direct});
+    sample_set_nmt(sample, NMT_SYMBOL, (struct nmt_amount){symbols, symbols});
+    sample_set(sample, SAMPLE_RSS_HEAP_BYTES, heap);
+    sample_set(sample, SAMPLE_RSS_ANON_BYTES, heap + direct + symbols + native);
+    sample_set(sample, SAMPLE_RSS_FILE_BYTES, 20 * MB + (grows == MAPPED ? more : 0));
+    sample_set(sample, SAMPLE_RSS_SHARED_BYTES, grows == TMPFS ? more : 0);
+    feed(jvm, &event);
+}
+
+/* 100 KB/s for five minutes, of one owner each: reported as that, and as nothing else; when the growth has ended the
+ * alert ends. */
+static void test_growth_of_each_owner(void **state)
+{
+    static const struct {
+        enum grows grows;
+        enum finding_kind kind;
+        bool raised;
+    } cases[] = {
+        {NOTHING, FINDING_DIRECT_MEMORY, false},    {HEAP, FINDING_JAVA_HEAP_GROWTH, true},
+        {DIRECT, FINDING_DIRECT_MEMORY, true},      {STACKS, FINDING_THREAD_GROWTH, true},
+        {NATIVE, FINDING_OUTSIDE_NMT, true},        {TMPFS, FINDING_SHARED_MEMORY_GROWTH, true},
+        {MAPPED, FINDING_MAPPED_FILE_GROWTH, true}, {SYMBOLS, FINDING_SYMBOL_GROWTH, true},
+        {TOUCHES, FINDING_JAVA_HEAP_GROWTH, false}, /* a lazy heap: nothing is kept */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct jvm jvm;
+        unsigned seed = 7;
+        thresholds_default(&jvm.thresholds);
+        start(&jvm, 17, 600000, 0);
+        for (int s = 0; s < 1800; s += 5) {
+            int64_t more = MIN(s, 300) * (cases[i].grows == STACKS ? MB / 5 : 100 * 1024);
+            jvm.ms = s * INT64_C(1000);
+            owners(&jvm, cases[i].grows, more + (int64_t)(20000 * noise(&seed)), s / 5);
+            if (s == 300)
+                assert_int_equal(jvm.alerts, cases[i].raised);
+        }
+        assert_int_equal(count(&jvm, cases[i].kind, ALERT_RAISED), cases[i].raised);
+        assert_int_equal(count(&jvm, cases[i].kind, ALERT_CLEARED), cases[i].raised);
+        assert_int_equal(jvm.alerts, 2 * cases[i].raised);
+        judge_destroy(jvm.judge);
+    }
+}
+
+/* Until an old collection has run it may be garbage. */
+static void test_a_heap_without_old_collection_is_not_judged(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    for (int s = 0; s < 300; s += 5) {
+        jvm.ms = s * INT64_C(1000);
+        owners(&jvm, HEAP, s * MB, s >= 250 ? 10 : s % 9);
+        if (s < 250)
+            assert_int_equal(jvm.alerts, 0);
+    }
+    judge_destroy(jvm.judge);
+}
+
 static void metaspace(struct jvm *jvm, int64_t committed)
 {
     struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
@@ -1169,6 +1246,8 @@ int main(void)
         cmocka_unit_test(test_stocks_close_together),
         cmocka_unit_test(test_documented_steps_on_internal),
         cmocka_unit_test(test_slope_of_internal),
+        cmocka_unit_test(test_growth_of_each_owner),
+        cmocka_unit_test(test_a_heap_without_old_collection_is_not_judged),
         cmocka_unit_test(test_steep_growth_of_internal_is_told_in_time),
         cmocka_unit_test(test_metaspace_runs_to_its_limit),
         cmocka_unit_test(test_plateau_of_internal_is_silent),

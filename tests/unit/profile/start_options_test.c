@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command verb = {.name = "verb", .summary = "", .usage = "Usage: verb\n"};
+static const struct command verb = {.name = "verb", .usage = "Usage: verb\n"};
 static struct start_options options;
 static char text[AGENT_WHOLE_MAX], error[400];
 static int operands, code;
