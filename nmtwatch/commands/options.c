@@ -97,7 +97,7 @@ int target_option_pid(const struct command *command, const char *text, pid_t *pi
     char *end;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (*end != '\0' || text[0] == '\0')
+    if (*end != '\0')
         return pid_of_name(command, text, pid);
     if (text[0] < '0' || text[0] > '9' || errno != 0 || number < 1 || number > INT_MAX)
         return options_error(command, "'%s' is not a process id", text);

@@ -140,7 +140,7 @@ static void help_lists_the_table(void **state)
 static void process_ids(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "0", "-1", "+1", " 1", "1x", "99999999999", "0x10"};
+    static const char *const bad[] = {"", "0", "-1", "+1", " 1", "99999999999"};
     pid_t pid = 0;
     assert_int_equal(target_option_pid(&verb, "4711", &pid), 0);
     assert_int_equal(pid, 4711);
@@ -150,6 +150,9 @@ static void process_ids(void **state)
     close(null);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(target_option_pid(&verb, bad[i], &pid), EXIT_USAGE);
+    /* A name that no JVM has. */
+    assert_int_equal(target_option_pid(&verb, "1x-no-such-jvm", &pid),
+                     failure_exit_code(FAILURE_NOT_A_JVM));
     dup2(saved, STDERR_FILENO);
     close(saved);
     assert_int_equal(pid, 4711);
