@@ -5,7 +5,7 @@
 # usage: fresh.sh [--update]           all roots of the table `roots` below, one after the other
 #        fresh.sh SUITE [COMMAND...]   one of them; or COMMAND in its copy of this tree, with git and make there
 #
-# `.ci/run` runs it. Of this tree the last commit is tried. Each command has a time limit, after which it counts as failed and the end of
+# Of this tree the last commit is tried. Each command has a time limit, after which it counts as failed and the end of
 # its log is shown. The last lines list what was skipped, by reason; only what the kernel refuses and packages that are
 # `optional` in scripts/packages.tsv may be: any other skip counts as failed. The last line is always
 #

@@ -192,7 +192,7 @@ port_known() {
 wait_for 20 port_known || fail "serve listens" "$(cat "$SCRATCH/err")"
 check "a class explosion starts an observation" wait_for 60 said '^observe explosion: seen of'
 line=$(awk '/\.defineHiddenClass\(/ { print NR }' tests/workloads/kinds/HiddenClass.java)
-html=$(cd "$own/observations" && echo observed$$-explodes-*-explosion.html)
+html=$(cd "$own/observations" && echo *observed$$-explodes-*-explosion.html)
 json=${html%.html}.json
 contains "whose file names the generator's line" \
     "$(jq -c '[.families[0].ways[].frames[]]' "$own/observations/$json")" "workloads.kinds.HiddenClass.define:$line"
