@@ -358,6 +358,16 @@ static bool speaks_of_profiler(const struct triage_report *report)
            report->triage->suitability.suitability == SUITABILITY_NOT_APPROPRIATE;
 }
 
+/* A page that is short does not hide what the JVM was not asked. */
+static bool asked_everything(const struct triage_report *report)
+{
+    for (int i = 0; i < report->step_count; i++) {
+        if (report->steps[i].pause_us < 0)
+            return false;
+    }
+    return true;
+}
+
 /* What grew, or that nothing did, and what was looked at. */
 static void headline_of(const struct triage_report *report, char *out, size_t size)
 {
@@ -403,7 +413,7 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     page_begin(page, title, word, (enum severity)status);
     put_findings(triage, page);
     put_account(report, page);
-    if (report->brief && status == 0 && !triage->undecided)
+    if (report->brief && status == 0 && !triage->undecided && asked_everything(report))
         return;
     put_categories(facts, page);
     put_rss(facts, page);
