@@ -11,15 +11,19 @@
 
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <netdb.h>
 #include <nss.h>
 #include <pwd.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* --- libraries ---------------------------------------------------------------------------------- */
 
@@ -134,20 +138,35 @@ struct passwd *__wrap_getpwnam(const char *name)
     return find_user(name, 0);
 }
 
-/* The name service switch of the system, by a program of the system. */
+/* The name service switch of the system, by a program of the system, without a shell. */
 static struct passwd *ask_getent(uid_t uid)
 {
     static char name[64];
     static struct passwd user = {.pw_name = name};
-    char command[64];
-    snprintf(command, sizeof command, "exec timeout 1 getent passwd %u 2>/dev/null", (unsigned)uid);
-    FILE *file = popen(command, "re");
+    char number[16];
+    int ends[2];
+    pid_t pid = -1;
+    posix_spawn_file_actions_t actions;
+    snprintf(number, sizeof number, "%u", (unsigned)uid);
+    char *words[] = {(char[]){"timeout"}, (char[]){"1"}, (char[]){"getent"},
+                     (char[]){"passwd"},  number,        NULL};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (posix_spawnp(&pid, words[0], &actions, NULL, words, environ) != 0)
+        pid = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *file = fdopen(ends[0], "re");
     const struct passwd *found = file != NULL ? fgetpwent(file) : NULL;
     bool good = found != NULL && found->pw_uid == uid;
     if (good)
         snprintf(name, sizeof name, "%s", found->pw_name);
     if (file != NULL)
-        pclose(file);
+        fclose(file);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
     user.pw_uid = uid;
     return good ? &user : NULL;
 }
