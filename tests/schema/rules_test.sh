@@ -19,7 +19,7 @@ is "every runbook is there" \
 
 is "every rule has what a reader of its alert needs" \
     "$(jq -r '.groups[].rules[] | select((.for | length) == 0 or .keep_firing_for != "30s" or
-        (.labels.severity | IN("warning", "critical") | not) or
+        (.labels.severity | IN("info", "warning", "critical") | not) or
         (.annotations | (.summary | test("\\$labels.instance") | not) or
             (.description | length) < 20 or (.runbook_url | length) == 0)).alert' "$SCRATCH/rules.json")" ""
 contains "runbooks are where one says" "$("$nmtwatch" rules --runbooks https://wiki.example/nmt)" \
