@@ -1,5 +1,5 @@
 /*
- * growth: which series of a JVM must not go on growing, and what is said when one does; the rules are growth.def.
+ * growth: which series of a JVM must not keep growing, and the words of the finding when one does; the rules are growth.def.
  *
  * Every verb's words about growth are made here: growth_finding, from a slope with its interval, over a span.
  *
@@ -33,7 +33,7 @@ static inline bool growth_is_count(enum growth_rule rule)
 bool growth_value(enum growth_rule rule, const struct sample *sample, int jdk_major,
                   int64_t *value);
 
-/* A series that was looked at for minutes: its pace, with its interval, and whether it goes on. Begins as {0}. */
+/* A series that was looked at for minutes: its pace, with its interval, and whether it continues. Begins as {0}. */
 #define GROWTH_POINTS 64
 struct growth_points {
     int count;

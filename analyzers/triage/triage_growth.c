@@ -26,7 +26,7 @@ static void add_files(const struct jvm_facts *facts, enum rss_kind kind, struct 
     }
 }
 
-/* A minute shows what grows, not whether it goes on. */
+/* A minute shows what grows, not whether it continues. */
 static void too_short(struct finding *finding)
 {
     finding->severity = SEVERITY_INFO;
