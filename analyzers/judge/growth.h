@@ -1,5 +1,6 @@
 /*
- * growth: which series of a JVM must not keep growing, and the words of the finding when one does; the rules are growth.def.
+ * growth: which series of a JVM must not keep growing, and the words of the finding when one does; the rules are in
+ * growth.def.
  *
  * Every verb's words about growth are made here: growth_finding, from a slope with its interval, over a span.
  *
